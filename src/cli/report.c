@@ -165,11 +165,12 @@ static int report_two_traces(const struct cli_arguments *arguments)
             cli_warn_state(arguments->words[i], heaps[i].trace);
     }
     if (status == CLI_DONE) {
+        bool is_ambiguous = strcmp(base_name(arguments->words[0]), base_name(arguments->words[1])) == 0;
         const struct sxt_page_heap_diff traces = {
             .before = heaps[0].trace,
             .after = heaps[1].trace,
-            .name = base_name(arguments->words[1]),
-            .before_name = base_name(arguments->words[0]),
+            .name = is_ambiguous ? arguments->words[1] : base_name(arguments->words[1]),
+            .before_name = is_ambiguous ? arguments->words[0] : base_name(arguments->words[0]),
         };
         made = sxt_page_make_heap_diff(&page, &traces, &error);
         status = finish(arguments, &page, made, arguments->words[1], &error);

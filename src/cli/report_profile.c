@@ -1,16 +1,17 @@
 /* report_profile.c: the summary of a profile as text: what its functions take. */
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/numbers.h"
 #include "cli/report_text.h"
 #include "cli/terminal.h"
+#include "profile/call_tree.h"
 #include "report/report.h"
 
 #define MOST_FUNCTIONS 20
 #define NUMBERS_WIDTH  46 /* of the columns before the function */
 
-/* By the name for now: a profile has nothing by which it can be known. */
-bool cli_is_profile(const char *path)
+static bool has_name_of_profile(const char *path)
 {
     static const char *const ends[] = {".pb", ".pb.gz", ".pprof", ".pprof.gz", ".prof"};
     size_t size = strlen(path);
@@ -18,6 +19,19 @@ bool cli_is_profile(const char *path)
         if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
             return true;
     return false;
+}
+
+/* By its name, so that a damaged one is reported as such, or by what is in it. */
+bool cli_is_profile(const char *path)
+{
+    struct sxt_file file;
+    if (has_name_of_profile(path))
+        return true;
+    if (sxt_file_open(&file, path, NULL) != SXT_OK)
+        return false;
+    bool is_profile = sxt_profile_is(file.data, file.size);
+    sxt_file_close(&file);
+    return is_profile;
 }
 
 /* One value for a profile, and the change for two. */

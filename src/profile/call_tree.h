@@ -11,6 +11,7 @@
 #ifndef SXT_PROFILE_CALL_TREE_H
 #define SXT_PROFILE_CALL_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,5 +62,11 @@ void sxt_call_tree_free(struct sxt_call_tree *tree);
  * first; what it counts beyond that is left out. Offsets in errors count in the expanded profile.
  */
 int sxt_call_tree_add(struct sxt_call_tree *tree, unsigned side, const void *data, size_t size, sxt_error *error);
+
+/*
+ * Whether the bytes, plain or compressed, begin as a pprof profile does. It has no magic number: every field must be one
+ * that profiles have. Only the first 64 kB are looked at.
+ */
+bool sxt_profile_is(const void *data, size_t size);
 
 #endif

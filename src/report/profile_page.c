@@ -6,6 +6,7 @@
  * kind of value a column: the value of the root, and of each call.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/json_writer.h"
@@ -77,12 +78,16 @@ static void write_totals(const struct sxt_call_tree *tree, struct sxt_json_write
     sxt_json_write_end(json, '}');
 }
 
-static void write_json(const struct sxt_call_tree *tree, unsigned sides, const char *name, struct sxt_buffer *text)
+static void write_json(const struct sxt_call_tree *tree, const char *name, const char *before_name,
+                       struct sxt_buffer *text)
 {
+    unsigned sides = before_name != NULL ? 2 : 1;
     struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_string(&json, "kind", sxt_string_of(sides > 1 ? "profilediff" : "profile"));
     sxt_json_write_string(&json, "name", sxt_string_of(name));
+    if (before_name != NULL)
+        sxt_json_write_string(&json, "before_name", sxt_string_of(before_name));
     sxt_json_write_number(&json, "frames", tree->frame_count);
     sxt_json_write_number(&json, "nodes", tree->node_count);
     sxt_json_write_number(&json, "default_type", tree->default_type);
@@ -101,17 +106,17 @@ static void write_json(const struct sxt_call_tree *tree, unsigned sides, const c
     sxt_json_write_end(&json, '}');
 }
 
-int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, unsigned sides, const char *name,
-                          sxt_error *error)
+int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, const char *name,
+                          const char *before_name, sxt_error *error)
 {
     struct sxt_buffer json, table;
     sxt_buffer_init(&json, SIZE_MAX);
     sxt_buffer_init(&table, SIZE_MAX);
-    write_json(tree, sides, name, &json);
+    write_json(tree, name, before_name, &json);
     write_strings(tree, &table);
     write_frames(tree, &table);
     write_nodes(tree, &table);
-    write_values(tree, sides, &table);
+    write_values(tree, before_name != NULL ? 2 : 1, &table);
     sxt_page_add_json(page, &json);
     int status = sxt_page_add_block(page, "calls", &table, error);
     sxt_buffer_free(&json);
@@ -148,9 +153,13 @@ int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], co
 {
     struct sxt_call_tree tree;
     unsigned sides;
+    const char *slash = paths[1] != NULL ? strrchr(paths[0], '/') : NULL;
+    const char *before_name = paths[1] == NULL ? NULL : slash != NULL ? slash + 1 : paths[0];
     int status = sxt_page_read_calls(paths, &tree, &sides, failed, error);
+    bool is_ambiguous = before_name != NULL && strcmp(before_name, name) == 0;
     if (status == SXT_OK)
-        status = sxt_page_make_profile(page, &tree, sides, name, error);
+        status = sxt_page_make_profile(page, &tree, is_ambiguous ? paths[1] : name,
+                                       is_ambiguous ? paths[0] : before_name, error);
     sxt_call_tree_free(&tree);
     return status;
 }

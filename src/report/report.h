@@ -77,10 +77,10 @@ struct sxt_page_sizes {
 
 int sxt_page_make_size(struct sxt_page *page, const struct sxt_page_sizes *sizes, sxt_error *error);
 
-/* Fills a page from the first SIDES of a tree of calls: a profile, or two that are compared. */
+/* Fills a page from a tree of calls: a profile, or two that are compared; BEFORE_NAME is NULL for one. */
 struct sxt_call_tree;
-int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, unsigned sides, const char *name,
-                          sxt_error *error);
+int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, const char *name,
+                          const char *before_name, sxt_error *error);
 
 /* The same for profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,

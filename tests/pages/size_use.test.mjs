@@ -63,6 +63,38 @@ longTest("keys for the search box and for help", async () => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
+longTest("the table is sorted by any column, in both directions", async () => {
+  const page = await show("size", { hash: "group_by=section" });
+  const lines = async () => (await tableLines(page)).filter(([name]) => name.startsWith("."));
+  const bytes = (line) => Number(line[1].replace(/\D/g, ""));
+  const header = (name) => page.getByRole("columnheader", { name }).getByRole("button");
+  const first = (await lines()).map(bytes);
+  assert.deepEqual(first, first.slice().sort((a, b) => b - a));
+  await header("size").click();
+  assert.deepEqual((await lines()).map(bytes), first.reverse());
+  await header("Name").click();
+  const names = (await lines()).map(([name]) => name);
+  assert.deepEqual(names, names.slice().sort());
+  await header("Name").focus();
+  await page.keyboard.press("Enter");
+  assert.deepEqual((await lines()).map(([name]) => name), names.reverse());
+  await header("symbols").click();
+  assert.equal((await lines())[0][0], ".text");
+  assert.match(page.url(), /sort=symbols/);
+});
+
+longTest("a search lists what it finds in the group that is shown", async () => {
+  const page = await show("size", { hash: "group_by=component&search=app" });
+  const all = await textOf(page, "#found");
+  await page.locator("input[type=search]").fill("");
+  await page.getByRole("row", { name: "App" }).first().dblclick();
+  await page.locator("input[type=search]").fill("app");
+  await page.waitForFunction((text) => !["", text].includes(document.getElementById("found")?.textContent ?? ""), all);
+  const inside = symbolsOf(before).filter((symbol) => symbol.component.split(">")[0] === "App" && /app/i.test(symbol.full_name + symbol.source_path));
+  assert.ok((await textOf(page, "#found")).startsWith(`${inside.length} found here, `), await textOf(page, "#found"));
+  assert.equal((await tableLines(page)).length, inside.length);
+});
+
 longTest("the address has what was chosen, and brings it back", async () => {
   const page = await show("size");
   await page.getByLabel("Group by").selectOption("component");

@@ -24,3 +24,16 @@ test("only where there are few groups, the heaviest is open at first", () => {
   expect(firstOpen(tree, 0).size).toBe(0);
   expect([...firstOpen(tree, tree.find(["a"]))].map((group) => tree.names[group])).toEqual(["y"]);
 });
+
+test("another order sorts the items of each group, and stays inside of it", () => {
+  const tree = new Tree(["a/x", "a/y", "b"], Uint32Array.of(0, 1, 2), "/", Float64Array.of(5, 9, 20));
+  const byValue = (items: Int32Array) => items.slice().sort((one, other) => tree.valueOf(one) - tree.valueOf(other));
+  const lines = listLines(tree, 0, new Set([tree.find(["a"])]), byValue);
+  expect(Array.from(lines.item.slice(0, lines.count), (item) => tree.valueOf(item))).toEqual([14, 5, 9, 20]);
+});
+
+test("the groups below a group are known at once", () => {
+  const tree = new Tree(["a/x", "a/y", "b"], Uint32Array.of(0, 1, 2), "/", Float64Array.of(5, 9, 20));
+  const below = tree.groupsBelow(tree.find(["a"]));
+  expect([["a"], ["a", "x"], ["a", "y"], ["b"], []].map((names) => below[tree.find(names)])).toEqual([1, 1, 1, 0, 0]);
+});

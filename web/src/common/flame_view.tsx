@@ -147,7 +147,8 @@ function draw(
   const [first, last] = scroller ? [scroller.scrollTop - LEVEL, scroller.scrollTop + scroller.clientHeight] : [0, height];
   context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
   context.textBaseline = "middle";
-  const accent = getComputedStyle(canvas).getPropertyValue("--accent");
+  const style = getComputedStyle(canvas);
+  const [accent, dim] = [style.getPropertyValue("--accent"), style.getPropertyValue("--dim")];
   const letter = context.measureText("n").width;
   for (let i = 0; i < bars.count; i++) {
     const node = bars.node[i];
@@ -155,7 +156,8 @@ function draw(
     const y = top(bars.depth[i]);
     if (y < first || y > last) continue;
     const w = Math.max(bars.width[i] - 0.5, 0.5);
-    context.globalAlpha = props.hasSearch && !props.isFound(node) ? 0.2 : 1;
+    const isFaded = props.hasSearch && !props.isFound(node);
+    context.globalAlpha = isFaded ? 0.2 : 1;
     context.fillStyle = props.color(node);
     context.fillRect(x, y, w, LEVEL - 1);
     if (node === cursor) {
@@ -163,10 +165,10 @@ function draw(
       context.lineWidth = 2;
       context.strokeRect(x + 1, y + 1, w - 2, LEVEL - 3);
     }
+    context.globalAlpha = 1;
     if (w > 3 * letter) {
-      context.fillStyle = "#101418";
+      context.fillStyle = isFaded ? dim : "#101418";
       context.fillText(fit(context, props.name(node), w - 6, letter), x + 3, y + LEVEL / 2);
     }
-    context.globalAlpha = 1;
   }
 }

@@ -10,9 +10,11 @@ export interface Lines {
   of: Uint32Array;
 }
 
-export function listLines(tree: Tree, group: number, open: ReadonlySet<number>): Lines {
+/** ORDER sorts the items of a group; without it, the heaviest is first. */
+export function listLines(tree: Tree, group: number, open: ReadonlySet<number>, order?: (items: Int32Array) => Int32Array): Lines {
+  const itemsIn = (of: number) => (order ? order(tree.itemsIn(of)) : tree.itemsIn(of));
   // Open groups are walked with a stack: they may be nested to any depth.
-  const walk: { items: Int32Array; at: number }[] = [{ items: tree.itemsIn(group), at: 0 }];
+  const walk: { items: Int32Array; at: number }[] = [{ items: itemsIn(group), at: 0 }];
   let capacity = walk[0].items.length + 64;
   let lines = room(capacity);
   while (walk.length > 0) {
@@ -27,7 +29,7 @@ export function listLines(tree: Tree, group: number, open: ReadonlySet<number>):
     lines.depth[lines.count] = walk.length - 1;
     lines.index[lines.count] = top.at++;
     lines.of[lines.count++] = top.items.length;
-    if (item >= 0 && open.has(item)) walk.push({ items: tree.itemsIn(item), at: 0 });
+    if (item >= 0 && open.has(item)) walk.push({ items: itemsIn(item), at: 0 });
   }
   return lines;
 }

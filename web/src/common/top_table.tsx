@@ -2,6 +2,7 @@
 import { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FrameSum } from "./calls";
+import { compareTexts, SortButton, sortDirection } from "./sort";
 
 export interface Column {
   key: string;
@@ -39,8 +40,16 @@ export function TopTable(props: Props) {
     return () => observer.disconnect();
   }, []);
   const lines = useMemo(() => {
-    const column = props.columns.find((one) => one.key === props.sort) ?? props.columns[0];
-    return props.sums.slice().sort((a, b) => Math.abs(column.value(b)) - Math.abs(column.value(a)) || a.frame - b.frame);
+    const isReversed = props.sort.startsWith("-");
+    const key = isReversed ? props.sort.slice(1) : props.sort;
+    const column = props.columns.find((one) => one.key === key) ?? props.columns[0];
+    const names = new Map(key === "name" ? props.sums.map((sum) => [sum, props.name(sum.frame).toLowerCase()]) : []);
+    // The largest first, whatever its sign; in the other direction the smallest, and changes that shrank most.
+    const compare = key === "name"
+      ? (a: FrameSum, b: FrameSum) => (isReversed ? -1 : 1) * compareTexts(names.get(a)!, names.get(b)!)
+      : isReversed ? (a: FrameSum, b: FrameSum) => column.value(a) - column.value(b)
+      : (a: FrameSum, b: FrameSum) => Math.abs(column.value(b)) - Math.abs(column.value(a));
+    return props.sums.slice().sort((a, b) => compare(a, b) || a.frame - b.frame);
   }, [props.sums, props.sort]);
   const move = (to: number) => {
     const at = Math.max(0, Math.min(lines.length - 1, to));
@@ -69,11 +78,13 @@ export function TopTable(props: Props) {
     >
       <div class="line head" role="row" aria-rowindex={1}>
         {props.columns.map((column) => (
-          <span class="number" role="columnheader" aria-sort={props.sort === column.key ? "descending" : "none"}>
-            <button onClick={() => props.onSort(column.key)}>{column.title}{props.sort === column.key ? " ▾" : ""}</button>
+          <span class="number" role="columnheader" aria-sort={sortDirection(props.sort, column.key, false)}>
+            <SortButton title={column.title} column={column.key} sort={props.sort} onSort={props.onSort} />
           </span>
         ))}
-        <span class="name" role="columnheader">{props.title ?? "Function"}</span>
+        <span class="name" role="columnheader" aria-sort={sortDirection(props.sort, "name", true)}>
+          <SortButton title={props.title ?? "Function"} column="name" sort={props.sort} isText onSort={props.onSort} />
+        </span>
       </div>
       <div class="space" role="presentation" style={{ height: `${lines.length * LINE}px` }}>
         {lines.slice(first, last).map((sum, i) => (

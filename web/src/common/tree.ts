@@ -255,6 +255,14 @@ export class Tree {
     return at === group;
   }
 
+  /** By group: 1 for GROUP and everything below it. */
+  groupsBelow(group: number): Uint8Array {
+    const inside = new Uint8Array(this.parents.length);
+    inside[group] = 1;
+    for (let at = group + 1; at < inside.length; at++) inside[at] = inside[this.parents[at]];
+    return inside;
+  }
+
   /** The group with these names, or the last one that exists on the way. */
   find(names: string[]): number {
     let group = 0;

@@ -4,6 +4,7 @@ import { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { firstOpen, listLines } from "./lines";
 import { usePrinting } from "./printing";
+import { compareTexts, SortButton, sortDirection } from "./sort";
 import { Tree } from "./tree";
 
 export interface TreeTableProps {
@@ -11,7 +12,11 @@ export interface TreeTableProps {
   group: number;
   version: number;
   label: string;
-  columns: { title: string; width: string; cell(item: number): ComponentChildren; class?: string }[];
+  /** A column with a value can be sorted by. */
+  columns: { title: string; width: string; cell(item: number): ComponentChildren; class?: string; key?: string; value?(item: number): number }[];
+  /** See sort.tsx; empty: the heaviest first. */
+  sort: string;
+  onSort(sort: string): void;
   name(item: number): string;
   /** Something short before the name, and something after it. */
   mark?(item: number): ComponentChildren;
@@ -45,7 +50,7 @@ export function TreeTable(props: TreeTableProps) {
     return () => observer.disconnect();
   }, []);
 
-  const lines = useMemo(() => listLines(tree, group, open), [tree, props.version, group, open]);
+  const lines = useMemo(() => listLines(tree, group, open, orderOf(props)), [tree, props.version, group, open, props.sort]);
 
   const toggle = (item: number) => {
     const next = new Set(open);
@@ -67,6 +72,7 @@ export function TreeTable(props: TreeTableProps) {
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target instanceof HTMLButtonElement) return;
     if (cursor >= lines.count || event.ctrlKey || event.metaKey || event.altKey) return;
     const item = lines.item[cursor];
     const depth = lines.depth[cursor];
@@ -127,9 +133,13 @@ export function TreeTable(props: TreeTableProps) {
       aria-activedescendant={cursor >= first && cursor < last ? "line-" + cursor : undefined}
     >
       <div class="line head" role="row" aria-rowindex={1}>
-        <span class="name" role="columnheader">Name</span>
+        <span class="name" role="columnheader" aria-sort={sortDirection(props.sort, "name", true)}>
+          <SortButton title="Name" column="name" sort={props.sort} isText onSort={props.onSort} />
+        </span>
         {props.columns.map((column) => (
-          <span class="number" role="columnheader" style={{ width: column.width }}>{column.title}</span>
+          <span class="number" role="columnheader" style={{ width: column.width }} aria-sort={sortDirection(props.sort || "size", column.key ?? "", false)}>
+            {column.key ? <SortButton title={column.title} column={column.key} sort={props.sort || "size"} onSort={props.onSort} /> : column.title}
+          </span>
         ))}
       </div>
       <div class="space" role="presentation" style={{ height: `${(isPrinting ? last : lines.count) * LINE}px` }}>
@@ -176,4 +186,21 @@ export function TreeTable(props: TreeTableProps) {
       {isPrinting && lines.count > last && <p>and {lines.count - last} more</p>}
     </div>
   );
+}
+
+/** Sorts items as the user chose; undefined for the order that they have, the heaviest first. */
+function orderOf({ sort, columns, name }: TreeTableProps): ((items: Int32Array) => Int32Array) | undefined {
+  const isReversed = sort.startsWith("-");
+  const key = isReversed ? sort.slice(1) : sort;
+  if (key === "name")
+    return (items) => {
+      const names = new Map<number, string>();
+      for (const item of items) names.set(item, name(item).toLowerCase());
+      const sorted = items.slice().sort((a, b) => compareTexts(names.get(a)!, names.get(b)!));
+      return isReversed ? sorted.reverse() : sorted;
+    };
+  const value = columns.find((column) => column.key === key)?.value;
+  if (!value) return undefined;
+  // What is equal stays in the order of the weights.
+  return (items) => items.slice().sort((a, b) => (isReversed ? value(a) - value(b) : value(b) - value(a)));
 }

@@ -1,11 +1,14 @@
 // The page of a profile: flame graph, and the functions beside it.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BottomUp, CallView, FrameSum, sumFrames, TopDown } from "../common/calls";
+import { download } from "../common/download";
 import { frameColor, growthColor } from "../common/flame_colors";
+import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
-import { amount, count, percent } from "../common/format";
+import { amount, count, counted, percent } from "../common/format";
 import { pattern } from "../common/search";
 import { ServedLinks } from "../common/served_links";
+import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
 import { readState, writeState } from "../common/url_state";
 import { ProfileModel } from "./model";
@@ -74,12 +77,20 @@ export function App({ model }: { model: ProfileModel }) {
         { key: "total", title: "total", value: (sum) => sum.total, text: (sum) => amount(sum.total, unit) },
       ];
 
+  const color = (of: number) =>
+    model.isDiff ? growthColor(view.total(of), view.totalBefore(of)) : view.frame(of) < 0 ? "#c3c9d0" : frameColor(name(of), model.binary(view.frame(of)));
+  const saveSvg = () => {
+    const title = `${info.name}: ${info.types[type].name}, ${model.isDiff ? signed(whole - view.totalBefore(0)) : amount(whole, unit)}`;
+    download(`${info.name}.svg`, "image/svg+xml", [flameSvg(view, current, { title, isDiff: model.isDiff, isInverted: state.invert === "1", name, color, describe })]);
+  };
+
   return (
     <div class="page">
       <header>
-        <h1><bdi>{info.name}</bdi></h1>
+        <h1>{info.before_name !== undefined && <><bdi>{info.before_name}</bdi> → </>}<bdi>{info.name}</bdi></h1>
+        <Totals model={model} type={type} sums={sums} />
         <ServedLinks />
-        <Totals model={model} type={type} />
+        <ThemeSwitch />
       </header>
       <div class="filters" role="search" aria-label="View">
         {info.types.length > 1 && (
@@ -89,25 +100,26 @@ export function App({ model }: { model: ProfileModel }) {
             </select>
           </label>
         )}
-        <label>View{" "}
+        <label>Graph{" "}
           <select value={state.view} onChange={(event) => update({ view: event.currentTarget.value })}>
-            <option value="top-down">callers first</option>
-            <option value="bottom-up">functions first</option>
+            <option value="top-down">from main down</option>
+            <option value="bottom-up">from functions up</option>
           </select>
         </label>
         <label><input type="checkbox" checked={state.invert === "1"} onChange={() => update({ invert: state.invert === "1" ? "" : "1" })} /> root at the bottom</label>
         <label><span class="hidden-label">Search</span>
-          <input type="search" placeholder="Search" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
+          <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
         </label>
-        {search && <output>{count(found.size)} functions found</output>}
+        {state.search !== "" && <output>{search ? `${counted(found.size, "function")} found` : "not a regular expression"}</output>}
         <button onClick={() => setNode(0)} disabled={current === 0}>Reset zoom</button>
+        <button onClick={saveSvg}>Save SVG</button>
       </div>
       <main>
         <div class="scroll">
           <FlameView
             view={view} node={current} isDiff={model.isDiff} isInverted={state.invert === "1"} name={name} describe={describe}
             label={`Flame graph of ${info.name}; the table has the functions`}
-            color={(of) => (model.isDiff ? growthColor(view.total(of), view.totalBefore(of)) : view.frame(of) < 0 ? "#c3c9d0" : frameColor(name(of), model.binary(view.frame(of))))}
+            color={color}
             hasSearch={search !== null} isFound={(of) => found.has(view.frame(of))}
             onZoom={setNode} onChoose={(of) => setChosen(view.frame(of))}
           />
@@ -121,15 +133,18 @@ export function App({ model }: { model: ProfileModel }) {
   );
 }
 
-function Totals({ model, type }: { model: ProfileModel; type: number }) {
+function Totals({ model, type, sums }: { model: ProfileModel; type: number; sums: FrameSum[] }) {
   const { info } = model;
+  const added = sums.filter((sum) => sum.totalBefore === 0).length;
+  const removed = sums.filter((sum) => sum.total === 0).length;
+  const changed = sums.filter((sum) => sum.self !== sum.selfBefore || sum.total !== sum.totalBefore).length - added - removed;
   const { name, unit } = info.types[type];
   const last = info.sides[info.sides.length - 1];
   const change = last.values[type] - info.sides[0].values[type];
   return (
     <p id="totals">
       {model.isDiff ? (
-        <><b>{(change > 0 ? "+" : "") + count(change)} {unit}</b> of {name}: {count(info.sides[0].values[type])} before, {count(last.values[type])} after</>
+        <><b class={change > 0 ? "grown" : change < 0 ? "shrunk" : ""}>{(change > 0 ? "+" : "") + count(change)} {unit}</b> of {name}: {count(info.sides[0].values[type])} before, {count(last.values[type])} after; <b>{counted(added, "function")} added</b>, <b>{count(removed)} removed</b>, {count(changed)} changed <span class="dim">(orange grew, blue shrank; a bar is as wide as the larger side)</span></>
       ) : (
         <><b>{count(last.values[type])} {unit}</b> of {name} in {count(last.samples)} samples</>
       )}

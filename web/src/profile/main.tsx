@@ -1,11 +1,14 @@
 import { render } from "preact";
 import "../common/style.css";
 import { failureText, openSource } from "../common/served";
+import { applyTheme } from "../common/theme";
 import { App } from "./app";
 import { ProfileModel } from "./model";
 import "./style.css";
 
 const root = document.getElementById("app")!;
+
+applyTheme();
 
 async function open(): Promise<void> {
   const model = new ProfileModel(await openSource(() => undefined));

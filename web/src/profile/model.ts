@@ -5,6 +5,8 @@ import { Source, TableReader } from "../common/data";
 export interface ProfileInfo {
   kind: "profile" | "profilediff";
   name: string;
+  /** Of a comparison. */
+  before_name?: string;
   frames: number;
   nodes: number;
   default_type: number;

@@ -60,8 +60,8 @@ export function SizesView({ model, loaded, state, update }: Props) {
   const version = useVersion(useMemo(() => (tree.filter(mask), {}), [tree, mask]));
   const group = useMemo(() => tree.find(state.focus), [tree, state.focus.join("\x1f")]);
   const found = useMemo(() => (hasNames && state.search !== "" ? rows.search(state.search) : null), [rows, hasNames, state.search]);
-  const foundTotal = useMemo(() => sumFound(tree, found), [tree, found, version]);
-  const list = useFoundList(rows, hasNames, mask, found);
+  const foundTotal = useMemo(() => sumFound(tree, found, group), [tree, found, version, group]);
+  const list = useFoundList(rows, hasNames, mask, found, tree, group);
   const look = useVersionOf(rows, state.color, hasNames);
   const colorKey = state.color === "growth" && !model.isDiff ? "section" : state.color;
   const colors = useMemo(() => legend(model, colorKey), [colorKey]);
@@ -107,9 +107,9 @@ export function SizesView({ model, loaded, state, update }: Props) {
   };
 
   const columns = (of: Tree) => [
-    { title: isMethods ? "methods" : isChange ? "change" : "size", width: "7.5em", cell: (item: number) => <Amount value={of.valueOf(item)} text={show(of.valueOf(item))} exact={exact(of.valueOf(item))} isChange={isChange} /> },
-    { title: "%", width: "4.6em", cell: (item: number) => percent(of.valueOf(item), total), class: "dim" },
-    ...(of === tree ? [{ title: isInlined ? "functions" : "symbols", width: "5.5em", cell: (item: number) => (item >= 0 ? count(of.counts[item]) : ""), class: "dim" }] : []),
+    { key: "size", value: (item: number) => of.valueOf(item), title: isMethods ? "methods" : isChange ? "change" : "size", width: "7.5em", cell: (item: number) => <Amount value={of.valueOf(item)} text={show(of.valueOf(item))} exact={exact(of.valueOf(item))} isChange={isChange} /> },
+    { key: "share", value: (item: number) => of.valueOf(item), title: "%", width: "4.6em", cell: (item: number) => percent(of.valueOf(item), total), class: "dim" },
+    ...(of === tree ? [{ key: "symbols", value: (item: number) => (item >= 0 ? of.counts[item] : 1), title: isInlined ? "functions" : "symbols", width: "5.5em", cell: (item: number) => (item >= 0 ? count(of.counts[item]) : ""), class: "dim" }] : []),
   ];
   const mark = (item: number) => {
     if (!isChange || item >= 0) return null;
@@ -128,7 +128,7 @@ export function SizesView({ model, loaded, state, update }: Props) {
           ))}
         </span>
         <span id="shown"><b>{show(tree.values[group])}</b> <span class="dim">({exact(tree.values[group])}) in {count(tree.counts[group])} {noun}{isInlined ? `, of ${count(loaded.inlined!.codeBytes)} bytes of code` : ""}</span></span>
-        {found && <output class="found" id="found">{count(foundTotal.count)} found, {show(foundTotal.value)} ({exact(foundTotal.value)})</output>}
+        {found && <output class="found" id="found">{count(foundTotal.count)} found{group === 0 ? "" : " here"}, {show(foundTotal.value)} ({exact(foundTotal.value)})</output>}
         {!hasNames && <span class="dim">reading names…</span>}
       </nav>
       <main>
@@ -147,12 +147,12 @@ export function SizesView({ model, loaded, state, update }: Props) {
         {list ? (
           <TreeTable
             tree={list.tree} group={list.group} version={list.version} label="What the search found" name={name} detail={(item) => (item < 0 ? rows.path(-1 - item) : "")} mark={mark}
-            chosen={chosen} onChoose={choose} onZoom={() => {}} columns={columns(list.tree)}
+            chosen={chosen} onChoose={choose} onZoom={() => {}} columns={columns(list.tree)} sort={state.sort} onSort={(sort) => update({ sort })}
           />
         ) : (
           <TreeTable
             tree={tree} group={group} version={version} label="Groups and symbols by size" name={name} mark={mark} chosen={chosen} onChoose={choose}
-            onZoom={zoom} columns={columns(tree)}
+            onZoom={zoom} columns={columns(tree)} sort={state.sort} onSort={(sort) => update({ sort })}
           />
         )}
       </main>
@@ -166,20 +166,21 @@ function Amount({ value, text, exact, isChange }: { value: number; text: string;
 }
 
 /**
- * The rows that a search found and that pass the filter, the largest first, as a tree of one group; null without a search.
+ * The rows that a search found in a group and that pass the filter, the largest first, as a tree of one group; null without a search.
  * The tree is made as soon as a search is possible, so that the first letter is as fast as the next ones.
  */
 function useFoundList(
-  rows: RowSource, isReady: boolean, mask: Uint8Array, found: Uint8Array | null,
+  rows: RowSource, isReady: boolean, mask: Uint8Array, found: Uint8Array | null, groups: Tree, group: number,
 ): { tree: Tree; group: number; version: number } | null {
   const tree = useMemo(() => (isReady ? new Tree(["found"], new Uint32Array(rows.count), "", rows.values, rows.order, false) : null), [rows, isReady]);
   const version = useVersion(useMemo(() => {
     if (tree === null || found === null) return {};
     const both = new Uint8Array(mask.length);
-    for (let row = 0; row < both.length; row++) both[row] = mask[row] & found[row];
+    const isHere = groups.groupsBelow(group);
+    for (let row = 0; row < both.length; row++) both[row] = mask[row] & found[row] & isHere[groups.groupOf(row)];
     tree.filter(both);
     return {};
-  }, [tree, mask, found]));
+  }, [tree, mask, found, groups, group]));
   return tree && found && { tree, group: 1, version };
 }
 

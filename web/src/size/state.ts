@@ -22,6 +22,8 @@ export interface State {
   flags: string[];
   status: string[];
   search: string;
+  /** Of the table: see common/sort.tsx. */
+  sort: string;
   /** The names of the groups from the root to the one that is shown. */
   focus: string[];
   /** The row that is chosen, or -1. */
@@ -31,12 +33,12 @@ export interface State {
 export function defaults(info: PageInfo): State {
   return {
     view: "sizes", group_by: info.has_paths ? "path" : "section", color: info.kind === "sizediff" ? "growth" : "section", byteunit: "auto", method_count: false,
-    include: "", exclude: "", min_size: 0, hide: [], flags: [], status: [], search: "", focus: [], row: -1,
+    include: "", exclude: "", min_size: 0, hide: [], flags: [], status: [], search: "", sort: "", focus: [], row: -1,
   };
 }
 
 const LISTS = ["hide", "flags", "status", "focus"] as const;
-const TEXTS = ["include", "exclude", "search"] as const;
+const TEXTS = ["include", "exclude", "search", "sort"] as const;
 
 /** The state in the address. What it does not have, or what does not fit the file, is as usual. */
 export function loadState(info: PageInfo): State {

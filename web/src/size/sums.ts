@@ -49,12 +49,13 @@ export function symbolBytes(model: SizeModel): number {
   return sum;
 }
 
-/** The rows of FOUND that pass the filter of a tree. */
-export function sumFound(tree: Tree, found: Uint8Array | null): { count: number; value: number } {
+/** The rows of FOUND in a group that pass the filter of a tree. */
+export function sumFound(tree: Tree, found: Uint8Array | null, group: number): { count: number; value: number } {
   const sum = { count: 0, value: 0 };
   if (found === null) return sum;
+  const isHere = tree.groupsBelow(group);
   for (let row = 0; row < found.length; row++)
-    if (found[row] !== 0 && tree.passes(row)) {
+    if (found[row] !== 0 && isHere[tree.groupOf(row)] !== 0 && tree.passes(row)) {
       sum.count++;
       sum.value += tree.rowValues[row];
     }
