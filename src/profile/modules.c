@@ -12,6 +12,9 @@
 #define OPEN_MAX    32
 #define MODULES_MAX ((size_t)1 << 20)
 
+/* Each one of a source may cost it a search. */
+#define SOURCE_MODULES_MAX 256
+
 void sxt_modules_options_init(sxt_modules_options *options)
 {
     *options = (sxt_modules_options){.struct_size = sizeof *options};
@@ -57,9 +60,34 @@ int sxt_modules_open(const sxt_modules_options *given, sxt_modules **out, sxt_er
     return status;
 }
 
+/* Passes on what modules and text warn of. */
+static void warn_source(void *data, const char *path, const sxt_error *problem)
+{
+    const struct sxt_text_source *source = data;
+    (void)path;
+    if (source->warn != NULL)
+        source->warn(source->data, problem->text);
+}
+
+int sxt_modules_open_source(const struct sxt_text_source *source, sxt_modules **out, sxt_error *error)
+{
+    sxt_modules_options options;
+    sxt_modules_options_init(&options);
+    options.no_local = true;
+    options.warning = warn_source;
+    options.warning_data = (void *)(uintptr_t)source;
+    int status = sxt_modules_open(&options, out, error);
+    if (status == SXT_OK) {
+        (*out)->source = source;
+        (*out)->most = SOURCE_MODULES_MAX;
+    }
+    return status;
+}
+
 static void free_module(struct sxt_module *module)
 {
-    sxt_archive_close(&module->opened);
+    if (!module->is_borrowed)
+        sxt_archive_close(&module->opened);
     sxt_layout_free(&module->layout);
     free(module->archive);
     free(module->binary);
@@ -138,8 +166,12 @@ struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name
 {
     bool is_new;
     struct sxt_module *module = sxt_modules_add(modules, name, build_id, &is_new);
-    if (is_new)
+    if (is_new && modules->source != NULL) {
+        module->opened = (sxt_archive *)(uintptr_t)modules->source->find(modules->source->data, name, build_id);
+        module->is_borrowed = module->opened != NULL;
+    } else if (is_new) {
         sxt_module_choose_files(modules, module);
+    }
     return module;
 }
 
@@ -229,7 +261,8 @@ static void close_oldest(struct sxt_modules *modules)
 {
     struct sxt_module *oldest = NULL;
     for (size_t i = 0; i < modules->count; i++)
-        if (modules->all[i]->opened != NULL && (oldest == NULL || modules->all[i]->last_use < oldest->last_use))
+        if (modules->all[i]->opened != NULL && !modules->all[i]->is_borrowed &&
+            (oldest == NULL || modules->all[i]->last_use < oldest->last_use))
             oldest = modules->all[i];
     if (oldest == NULL)
         return;

@@ -22,6 +22,7 @@
 #include "profile/file_index.h"
 #include "profile/layout.h"
 #include "profile/profile.h"
+#include "profile/text_source.h"
 
 struct sxt_module {
     size_t number;       /* in the order of first use */
@@ -38,6 +39,7 @@ struct sxt_module {
     struct sxt_layout layout;
     bool has_layout;
     sxt_archive *opened; /* by sxt_module_keep */
+    bool is_borrowed;    /* `opened` is the source's */
     uint64_t last_use;
     bool lacks_segments; /* an address could not be placed because its segments are unknown; a warning was given */
 };
@@ -46,8 +48,9 @@ struct sxt_modules {
     sxt_modules_options options;
     struct sxt_opening opening; /* from options.open */
     struct sxt_file_index index;
-    sxt_remote *remote;      /* NULL without a service */
-    struct sxt_strings keys; /* number N + 1 is what module N was asked by */
+    sxt_remote *remote;                   /* NULL without a service */
+    const struct sxt_text_source *source; /* in place of files; NULL: none */
+    struct sxt_strings keys;              /* number N + 1 is what module N was asked by */
     struct sxt_module **all;
     size_t count, capacity;
     size_t most; /* modules: text may contain any number of names */
@@ -67,7 +70,7 @@ struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name
 
 static inline bool sxt_module_is_found(const struct sxt_module *module)
 {
-    return module->archive != NULL || module->binary != NULL || module->image != NULL;
+    return module->archive != NULL || module->binary != NULL || module->image != NULL || module->is_borrowed;
 }
 
 /* The file that symbols come from; NULL if none was found. */

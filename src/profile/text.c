@@ -50,6 +50,7 @@ struct sxt_text_filter {
     bool is_releasing;         /* they wait no longer */
     struct sxt_buffer waiting; /* a line in folded code, which waits for its caller in the next line */
     bool is_folded;            /* the outermost frame below is of one of several functions, and which one is unknown */
+    uint64_t address;          /* of `frames` in the file */
     sxt_frame frames[FRAMES_MAX];
 };
 
@@ -162,6 +163,14 @@ int sxt_text_filter_flush(sxt_text_filter *text, sxt_error *error)
     return flush(text, error);
 }
 
+void sxt_text_visit_modules(const char *line, size_t size,
+                            void (*visit)(void *data, sxt_string module, sxt_string build_id), void *data)
+{
+    struct sxt_text_match match;
+    for (size_t at = 0; sxt_text_match_next(line, size, at, &match); at = match.start + 1)
+        visit(data, match.module, match.build_id);
+}
+
 /* The output of sxt_text_filter_fd. */
 struct descriptor {
     int fd;
@@ -264,6 +273,7 @@ static size_t answer(struct sxt_text_filter *text, const char *line, const struc
     const sxt_archive *archive = sxt_text_address(text->addresses, match, is_return, &address);
     if (archive == NULL)
         return 0;
+    text->address = address;
     size_t count = sxt_archive_lookup(archive, address, text->frames, FRAMES_MAX);
     count = count < FRAMES_MAX ? count : FRAMES_MAX;
     text->is_folded = count > 0 && sxt_archive_is_ambiguous(archive, &text->frames[count - 1]);
@@ -289,6 +299,8 @@ static enum outcome filter_line(struct sxt_text_filter *text, const char *line, 
     size_t copied = 0, before = out->size;
     bool is_frame = false;
     sxt_buffer_clear(&text->outer);
+    if (text->modules->source != NULL)
+        text->modules->source->begin(text->modules->source->data);
     note_mapping(text, line, end);
     struct sxt_text_match match;
     for (size_t at = 0; sxt_text_match_next(line, content, at, &match);) {
@@ -304,6 +316,9 @@ static enum outcome filter_line(struct sxt_text_filter *text, const char *line, 
         at = count > 0 ? match.end : match.start + 1;
         if (count == 0)
             continue;
+        if (text->modules->source != NULL)
+            text->modules->source->answer(text->modules->source->data, match.module, text->address, text->frames,
+                                          count);
         sxt_buffer_append(out, line + copied, match.from - copied);
         sxt_buffer_append(out, match.separator, strlen(match.separator));
         put_frame(text, &text->frames[0], out);
@@ -316,6 +331,8 @@ static enum outcome filter_line(struct sxt_text_filter *text, const char *line, 
         }
     }
     text->in_stack = is_frame;
+    if (text->modules->source != NULL)
+        text->modules->source->end(text->modules->source->data, line, content);
     if (text->outer.size == 0) {
         sxt_buffer_append(out, line + copied, size - copied);
         return WRITTEN;

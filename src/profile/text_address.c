@@ -408,7 +408,8 @@ static struct sxt_module *module_of(struct sxt_text_addresses *addresses, const 
     sxt_string name = match->module;
     if (match->kind == SXT_TEXT_MATCH_ADDRESS) {
         /* A small number is hardly ever an address of a kernel: look only where the user says. */
-        bool is_likely = is_kernel_address(match->address) || addresses->modules->options.directory_count > 0;
+        bool is_likely = is_kernel_address(match->address) || addresses->modules->options.directory_count > 0 ||
+                         addresses->modules->source != NULL;
         return is_likely ? find_kernel(addresses) : NULL;
     }
     if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size == 0)
