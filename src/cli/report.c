@@ -17,6 +17,7 @@ static const struct cli_option options[] = {
     {"sources", 0, NULL,
      "traces: put lines of source code into the page, from files that are\nhere; they are confidential", NULL},
     {"address", 0, "0xADDRESS", "traces: put the history of this address into the page; may be\nrepeated", NULL},
+    {"title", 0, "NAME", "call the file NAME in the page; given twice, both files", NULL},
     CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
@@ -49,6 +50,20 @@ static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
+}
+
+/*
+ * What a page calls the file at INDEX of the arguments: what --title says, or the name of the file. Two builds of a
+ * program often have the same name, in different folders.
+ */
+static const char *title_of(const struct cli_arguments *arguments, size_t index)
+{
+    const char *title = cli_value_at(arguments, "title", index), *word = arguments->words[index];
+    if (title != NULL)
+        return title;
+    bool is_ambiguous =
+        arguments->word_count == 2 && strcmp(base_name(arguments->words[0]), base_name(arguments->words[1])) == 0;
+    return is_ambiguous ? word : base_name(word);
 }
 
 /* Writes the page to the path of -o, or reports why it could not be made of FILE. */
@@ -85,15 +100,12 @@ static int make_size_page(const struct cli_arguments *arguments, struct sxt_page
                           const struct cli_size_input *input, sxt_error *error)
 {
     sxt_inlined_list *inlined = input->info != NULL ? read_inlined(arguments, input->path) : NULL;
-    const char *before = arguments->word_count == 2 ? arguments->words[0] : NULL;
-    /* Two builds of a program often have the same name, in different folders. */
-    bool is_ambiguous = before != NULL && strcmp(base_name(before), base_name(input->path)) == 0;
     const struct sxt_page_sizes sizes = {
         .info = input->info,
         .diff = input->diff,
         .inlined = inlined,
-        .name = is_ambiguous ? input->path : base_name(input->path),
-        .before_name = before == NULL || is_ambiguous ? before : base_name(before),
+        .name = title_of(arguments, arguments->word_count - 1),
+        .before_name = arguments->word_count == 2 ? title_of(arguments, 0) : NULL,
     };
     int status = sxt_page_make_size(page, &sizes, error);
     sxt_inlined_list_free(&inlined);
@@ -126,7 +138,7 @@ static int report_profile(const struct cli_arguments *arguments)
     struct sxt_page page;
     sxt_error error;
     const char *const paths[2] = {arguments->words[0], arguments->word_count == 2 ? arguments->words[1] : NULL};
-    const char *failed = paths[0], *name = base_name(paths[1] != NULL ? paths[1] : paths[0]);
+    const char *failed = paths[0], *name = title_of(arguments, arguments->word_count - 1);
     int status = sxt_page_begin(&page, SXT_PAGE_PROFILE, &error);
     if (status == SXT_OK)
         status = sxt_page_read_profiles(&page, paths, name, &failed, &error);
@@ -165,12 +177,11 @@ static int report_two_traces(const struct cli_arguments *arguments)
             cli_warn_state(arguments->words[i], heaps[i].trace);
     }
     if (status == CLI_DONE) {
-        bool is_ambiguous = strcmp(base_name(arguments->words[0]), base_name(arguments->words[1])) == 0;
         const struct sxt_page_heap_diff traces = {
             .before = heaps[0].trace,
             .after = heaps[1].trace,
-            .name = is_ambiguous ? arguments->words[1] : base_name(arguments->words[1]),
-            .before_name = is_ambiguous ? arguments->words[0] : base_name(arguments->words[0]),
+            .name = title_of(arguments, 1),
+            .before_name = title_of(arguments, 0),
         };
         made = sxt_page_make_heap_diff(&page, &traces, &error);
         status = finish(arguments, &page, made, arguments->words[1], &error);
@@ -202,7 +213,7 @@ static int report_trace(const struct cli_arguments *arguments)
     if (status == CLI_DONE) {
         const struct sxt_page_heap about = {
             .trace = heap.trace,
-            .name = base_name(path),
+            .name = title_of(arguments, 0),
             .with_sources = cli_given(arguments, "sources"),
             .addresses = addresses,
             .address_count = address_count,
@@ -234,6 +245,8 @@ static int run(const struct cli_arguments *arguments)
         return cli_is_profile(arguments->words[0]) ? cli_report_profile(arguments) : cli_report_text(arguments);
     if (cli_given(arguments, "json"))
         return cli_usage(arguments->verb, "--json is for the summary, not for a page (-o)");
+    if (cli_value_at(arguments, "title", arguments->word_count) != NULL)
+        return cli_usage(arguments->verb, "--title is given more often than files");
     sxt_kind kind;
     sxt_error error;
     if (cli_is_profile(arguments->words[0]))
