@@ -33,6 +33,7 @@ int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *
     catalog->store = store;
     pthread_mutex_init(&catalog->making, NULL);
     pthread_mutex_init(&catalog->extracting, NULL);
+    pthread_mutex_init(&catalog->paging, NULL);
     pthread_mutex_init(&catalog->opening, NULL);
     pthread_mutex_init(&catalog->listing, NULL);
     pthread_cond_init(&catalog->listed, NULL);
@@ -60,6 +61,7 @@ void sxt_catalog_close(struct sxt_catalog **catalog)
     sxt_catalog_cache_free(*catalog);
     pthread_mutex_destroy(&(*catalog)->making);
     pthread_mutex_destroy(&(*catalog)->extracting);
+    pthread_mutex_destroy(&(*catalog)->paging);
     pthread_mutex_destroy(&(*catalog)->opening);
     pthread_mutex_destroy(&(*catalog)->listing);
     pthread_cond_destroy(&(*catalog)->listed);

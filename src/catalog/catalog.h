@@ -19,6 +19,8 @@
  *     t/TENANT/missing/ID/TIME-WHAT         upstream servers did not have it; WHAT is debuginfo, executable, or a hash
  *                                           of the path of a source file
  *     t/TENANT/announced/ID/TIME[-failed]   a client announced that it uploads the file, or that has failed
+ *     t/TENANT/report/NAME/TIME-SHA256-KIND a report, with '~' for '/' in its name; the newest one counts
+ *     t/TENANT/page/NAME/SHA256             a page of it; the hash is that of all that it was made of
  *
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
  *     the SHA-256 of the object; GENERATION "-" or what the client sent, as "=" and the SHA-256 of it in 16 digits
@@ -70,6 +72,7 @@ struct sxt_catalog_options {
     unsigned worker_seconds;  /* seconds of processor time, 0: 300 */
     const _Atomic bool *stop; /* if it becomes true, that process is ended; may be NULL */
     uint64_t parts_limit;     /* bytes on disk of archives that are read by ranges; 0: 512 MiB */
+    const char *page_version; /* what the pages of the program depend on; NULL: it has none */
 };
 
 int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *options, struct sxt_catalog **out,
@@ -278,6 +281,56 @@ enum sxt_catalog_content {
 int sxt_catalog_open_content(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *ids,
                              size_t id_count, enum sxt_catalog_content content, const char *path,
                              struct sxt_store_object **out, char hash[65], sxt_error *error);
+
+/* --- reports: files that people look at --- */
+
+#define SXT_CATALOG_REPORT_NAME_MAX 200
+
+enum sxt_catalog_report_kind { SXT_CATALOG_REPORT_SIZE, SXT_CATALOG_REPORT_SIZEDIFF, SXT_CATALOG_REPORT_TRACE };
+
+struct sxt_catalog_report {
+    char name[SXT_CATALOG_REPORT_NAME_MAX + 1];
+    enum sxt_catalog_report_kind kind;
+    uint64_t size;
+    int64_t time_us;
+    char hash[65]; /* SHA-256 of the content */
+};
+
+/* "size", "sizediff" or "mlyze". */
+const char *sxt_catalog_report_kind_name(enum sxt_catalog_report_kind kind);
+
+/* One or more words of letters, digits and "._-", with '/' between them; none begins with '.'. */
+bool sxt_catalog_is_report_name(const char *name);
+
+/*
+ * Adds a report whose content is in *WRITING, which is freed in any case, or replaces it. Its page is made, by another
+ * process. SXT_ERROR_FORMAT if it cannot be read, SXT_ERROR_LIMIT with SXT_REASON_INFLATE_LIMIT if that takes too much.
+ */
+int sxt_catalog_add_report(struct sxt_catalog *catalog, const char *tenant, const char *name,
+                           struct sxt_store_writing **writing, struct sxt_catalog_report *out, bool *was_there,
+                           sxt_error *error);
+
+/* SXT_ERROR_NOT_FOUND if there is none. */
+int sxt_catalog_find_report(struct sxt_catalog *catalog, const char *tenant, const char *name,
+                            struct sxt_catalog_report *out, sxt_error *error);
+int sxt_catalog_open_report(struct sxt_catalog *catalog, const char *tenant, const char *name,
+                            struct sxt_catalog_report *report, struct sxt_store_object **out, sxt_error *error);
+int sxt_catalog_remove_report(struct sxt_catalog *catalog, const char *tenant, const char *name, sxt_error *error);
+
+/*
+ * The page of a report, or of what changed since BEFORE (NULL: none). If it is not there, it is made if MAY_MAKE, and
+ * SXT_ERROR_NOT_FOUND otherwise. SXT_ERROR_UNSUPPORTED in a program without pages, SXT_ERROR_USAGE for two that cannot
+ * be compared.
+ */
+int sxt_catalog_open_page(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_report *report,
+                          const struct sxt_catalog_report *before, bool may_make, struct sxt_store_object **out,
+                          char hash[65], sxt_error *error);
+
+/* Those whose name contains SEARCH (NULL: all), in any case, at most LIMIT, after the name AFTER (NULL: from the
+ * first). */
+typedef int sxt_catalog_report_visit(void *data, const struct sxt_catalog_report *report);
+int sxt_catalog_list_reports(struct sxt_catalog *catalog, const char *tenant, const char *search, const char *after,
+                             size_t limit, sxt_catalog_report_visit *visit, void *data, sxt_error *error);
 
 /* --- one archive in a bucket, without a store --- */
 

@@ -287,19 +287,22 @@ int sxt_catalog_describe(struct sxt_catalog *catalog, const char *tenant, const 
 
 /* --- removing --- */
 
+bool sxt_catalog_words_add(struct sxt_catalog_words *words, const char *word)
+{
+    void *moved = sxt_array_grow(words->list, &words->capacity, words->count + 1, sizeof *words->list);
+    char *copy = moved != NULL ? strdup(word) : NULL;
+    if (moved != NULL)
+        words->list = moved;
+    if (copy != NULL)
+        words->list[words->count++] = copy;
+    return copy != NULL;
+}
+
 static int collect_key(void *data, const char *key, uint64_t size, int64_t modified_us)
 {
     (void)size;
     (void)modified_us;
-    struct sxt_catalog_words *keys = data;
-    void *moved = sxt_array_grow(keys->list, &keys->capacity, keys->count + 1, sizeof *keys->list);
-    char *copy = moved != NULL ? strdup(key) : NULL;
-    if (moved != NULL)
-        keys->list = moved;
-    if (copy == NULL)
-        return SXT_ERROR_MEMORY;
-    keys->list[keys->count++] = copy;
-    return SXT_OK;
+    return sxt_catalog_words_add(data, key) ? SXT_OK : SXT_ERROR_MEMORY;
 }
 
 int sxt_catalog_remove_below(struct sxt_catalog *catalog, const char *prefix, sxt_error *error)

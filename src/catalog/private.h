@@ -22,6 +22,7 @@ struct sxt_catalog {
     struct sxt_catalog_options options; /* complete; program is a copy */
     pthread_mutex_t making;             /* held while an archive is made: one at a time bounds the memory */
     pthread_mutex_t extracting;         /* held while a worker runs */
+    pthread_mutex_t paging;             /* the same for pages of reports */
     _Atomic int64_t last_time;          /* the last TIME that this process gave */
     struct sxt_catalog_cache *cache;
     pthread_mutex_t opening; /* guards `opened` */
@@ -255,6 +256,14 @@ struct sxt_catalog_words {
 int sxt_catalog_list_words(struct sxt_catalog *catalog, const char *prefix, struct sxt_catalog_words *out,
                            sxt_error *error);
 void sxt_catalog_words_free(struct sxt_catalog_words *words);
+
+/* Adds a copy of WORD. False when memory is short. */
+bool sxt_catalog_words_add(struct sxt_catalog_words *words, const char *word);
+
+/* --- reports: reports.c --- */
+
+/* A report, from what follows "t/TENANT/report/"; all but its size. False if it is not one. */
+bool sxt_catalog_parse_report(const char *text, struct sxt_catalog_report *out);
 
 /* --- merging: merge.c --- */
 

@@ -19,7 +19,8 @@
 
 #define BLOB_AGE_US   ((int64_t)3600 * 1000000)
 #define NOTE_AGE_US   ((int64_t)SXT_CATALOG_MISSING_SECONDS * 1000000)
-#define TEMPORARY_AGE 3600 /* seconds */
+#define PAGE_AGE_US   ((int64_t)7 * 86400 * 1000000) /* a page that is missing is made again */
+#define TEMPORARY_AGE 3600                           /* seconds */
 
 /* The SHA-256 of a blob. */
 struct digest {
@@ -420,6 +421,57 @@ static int sweep_dated(struct sweep *sweep, const char *prefix, sxt_store_visit 
     return status;
 }
 
+/* --- reports --- */
+
+struct reports {
+    struct sweep *sweep;
+    size_t skipped; /* bytes of the prefix */
+    struct sxt_catalog_words old;
+    char last_key[SXT_CATALOG_KEY_ROOM];
+    struct sxt_catalog_report last;
+};
+
+/* One is replaced by the next of its name, or too old. */
+static int visit_report(void *data, const char *key, uint64_t size, int64_t modified_us)
+{
+    (void)size;
+    (void)modified_us;
+    struct reports *reports = data;
+    struct sxt_catalog_report report;
+    if (!sxt_catalog_parse_report(key + reports->skipped, &report))
+        return SXT_OK;
+    bool is_replaced = strcmp(report.name, reports->last.name) == 0;
+    if (is_replaced && !is_expired(reports->sweep, reports->last.time_us) &&
+        !sxt_catalog_words_add(&reports->old, reports->last_key))
+        return SXT_ERROR_MEMORY;
+    if (is_expired(reports->sweep, report.time_us) && !sxt_catalog_words_add(&reports->old, key))
+        return SXT_ERROR_MEMORY;
+    reports->last = report;
+    snprintf(reports->last_key, sizeof reports->last_key, "%s", key);
+    return SXT_OK;
+}
+
+static int visit_page(void *data, const char *key, uint64_t size, int64_t modified_us)
+{
+    (void)size;
+    struct reports *reports = data;
+    if (modified_us >= reports->sweep->now - PAGE_AGE_US && !is_expired(reports->sweep, modified_us))
+        return SXT_OK;
+    return sxt_catalog_words_add(&reports->old, key) ? SXT_OK : SXT_ERROR_MEMORY;
+}
+
+static int sweep_reports(struct sweep *sweep, const char *prefix, sxt_store_visit *visit, sxt_error *error)
+{
+    struct reports reports = {.sweep = sweep, .skipped = strlen(prefix)};
+    int status = sxt_store_list(sweep->catalog->store, prefix, visit, &reports, error);
+    if (status == SXT_ERROR_MEMORY)
+        status = sxt_fail_memory(error, reports.old.count * sizeof(char *));
+    for (size_t i = 0; i < reports.old.count && status == SXT_OK; i++)
+        status = remove_object(sweep, reports.old.list[i], 0, error);
+    sxt_catalog_words_free(&reports.old);
+    return status;
+}
+
 static int compare_words(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -467,6 +519,14 @@ static int sweep_tenant(struct sweep *sweep, const char *word, sxt_error *error)
     if (status == SXT_OK) {
         snprintf(prefix, sizeof prefix, "t/%s/source/", word);
         status = sweep_dated(sweep, prefix, visit_source, error);
+    }
+    if (status == SXT_OK) {
+        snprintf(prefix, sizeof prefix, "t/%s/report/", word);
+        status = sweep_reports(sweep, prefix, visit_report, error);
+    }
+    if (status == SXT_OK) {
+        snprintf(prefix, sizeof prefix, "t/%s/page/", word);
+        status = sweep_reports(sweep, prefix, visit_page, error);
     }
     return status;
 }

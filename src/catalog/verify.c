@@ -189,6 +189,26 @@ static int check_source(struct check *check, const char *key)
     return SXT_OK;
 }
 
+static int check_report(struct check *check, const char *key, const char *text)
+{
+    struct sxt_catalog_report named;
+    struct sxt_file file;
+    uint8_t digest[SXT_SHA256_SIZE];
+    char hex[65];
+    if (!sxt_catalog_parse_report(text, &named)) {
+        report(check, key, "not a name that this program writes");
+        return SXT_OK;
+    }
+    if (!map_object(check, key, &file))
+        return SXT_OK;
+    digest_of(&file, digest);
+    sxt_hex_encode(hex, digest, sizeof digest);
+    if (strcmp(hex, named.hash) != 0)
+        report(check, key, "the content has SHA-256 %s", hex);
+    sxt_file_close(&file);
+    return SXT_OK;
+}
+
 /* Cuts the word up to the next '/' off *AT. */
 static sxt_string take_word(const char **at)
 {
@@ -207,8 +227,14 @@ static int check_name(void *data, const char *key, uint64_t size, int64_t modifi
     struct sxt_catalog_listing listing = {0};
     const char *at = key + 2;
     ++*check->checked;
-    sxt_string tenant_word = take_word(&at), kind = take_word(&at), id_word = take_word(&at);
-    bool is_good = sxt_catalog_tenant_of(tenant_word, tenant) && sxt_catalog_id_is_valid(id_word);
+    sxt_string tenant_word = take_word(&at), kind = take_word(&at);
+    bool is_tenant = sxt_catalog_tenant_of(tenant_word, tenant);
+    if (is_tenant && sxt_string_is(kind, "report"))
+        return check_report(check, key, at);
+    if (is_tenant && sxt_string_is(kind, "page"))
+        return SXT_OK;
+    sxt_string id_word = take_word(&at);
+    bool is_good = is_tenant && sxt_catalog_id_is_valid(id_word);
     if (is_good)
         memcpy(id.text, id_word.data, id_word.size);
     if (is_good && sxt_string_is(kind, "source"))
