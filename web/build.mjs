@@ -32,15 +32,18 @@ async function bundle(name) {
   return { script, style };
 }
 
+// The page of the service asks its own server, and nobody else.
+const asks = { service: ["connect-src 'self'", "form-action 'self'"] };
+
 // The script is after the data. Nothing can be loaded, and only the script and the style below may run.
-function page({ script, style }) {
+function page(name, { script, style }) {
   const policy = [
     "default-src 'none'",
     `script-src ${hash(script)}`,
     `style-src ${hash(style)}`,
     "img-src data: blob:",
     "base-uri 'none'",
-    "form-action 'none'",
+    ...(asks[name] ?? ["form-action 'none'"]),
   ].join("; ");
   return `<!DOCTYPE html>
 <html lang="en">
@@ -66,5 +69,5 @@ for (const name of readdirSync(join(root, "src")).sort()) {
   const { script, style } = await bundle(name);
   if (script.includes("</script") || style.includes("</style") || script.includes("<!--"))
     throw new Error(`${name}: the script would end its element`);
-  writeFileSync(join(out, `${name}.html`), page({ script, style }));
+  writeFileSync(join(out, `${name}.html`), page(name, { script, style }));
 }

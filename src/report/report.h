@@ -18,7 +18,14 @@
 
 #include "base/buffer.h"
 
-enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_PROFILE, SXT_PAGE_HEAP, SXT_PAGE_SYMBOLS, SXT_PAGE_KINDS };
+enum sxt_page_kind {
+    SXT_PAGE_SIZE,
+    SXT_PAGE_PROFILE,
+    SXT_PAGE_HEAP,
+    SXT_PAGE_SYMBOLS,
+    SXT_PAGE_SERVICE,
+    SXT_PAGE_KINDS
+};
 
 /* Data that a server answers. */
 struct sxt_page_block {

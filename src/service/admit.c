@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "service/exchange.h"
+#include "service/pages.h"
+#include "service/session.h"
 
 #define DROPPED_BODY ((uint64_t)64 << 10) /* the largest body of a request that needs none */
 
@@ -83,9 +85,21 @@ static const char *scope_name(unsigned scope)
 
 static bool refuse_key(struct sxt_exchange *exchange, enum sxt_code code, const char *text)
 {
-    sxt_reply_header(&exchange->request, "WWW-Authenticate", "APIKey, Bearer, Basic realm=\"sextant\"");
+    const struct sxt_request *request = &exchange->request;
+    const char *destination = sxt_request_header(request, "Sec-Fetch-Dest");
+    /* Browsers open a window of their own for Basic, also for what a page of ours asks. */
+    bool has_form = (request->route->is_page && sxt_request_wants_html(request)) ||
+                    (destination != NULL && strcmp(destination, "empty") == 0);
+    sxt_reply_header(&exchange->request, "WWW-Authenticate",
+                     has_form ? "APIKey, Bearer" : "APIKey, Bearer, Basic realm=\"sextant\"");
     sxt_reply_failure(&exchange->request, 401, code, "%s", text);
     return false;
+}
+
+/* Does the method change nothing? */
+static bool is_safe(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
 static bool check_key(struct sxt_exchange *exchange)
@@ -98,13 +112,23 @@ static bool check_key(struct sxt_exchange *exchange)
         return true;
     request->scopes = SXT_SCOPE_NONE;
     bool is_open = route->scope == SXT_SCOPE_NONE || (route->is_public_read && service->options.public_read);
-    const char *authorization = sxt_request_header(request, "Authorization");
-    if (authorization != NULL)
+    const char *authorization = sxt_request_header(request, "Authorization"),
+               *cookies = sxt_request_header(request, "Cookie");
+    if (authorization != NULL) {
         exchange->key = sxt_keys_find(service->keys, authorization);
+    } else if (cookies != NULL) {
+        exchange->key = sxt_session_find(service->sessions, service->keys, cookies, (uint64_t)time(NULL));
+        exchange->is_session = exchange->key != NULL;
+    }
     if (exchange->key == NULL) {
         if (authorization != NULL && route->scope != SXT_SCOPE_NONE)
             return refuse_key(exchange, SXT_CODE_WRONG_KEY, "the API key is not known");
         return is_open || refuse_key(exchange, SXT_CODE_NO_KEY, "an API key is needed");
+    }
+    if (exchange->is_session && !is_safe(request->method) && sxt_request_is_foreign(request)) {
+        sxt_reply_failure(request, 403, SXT_CODE_OTHER_SITE,
+                          "a cookie is not enough for this, because a page of another site may have asked for it");
+        return false;
     }
     request->tenant = exchange->key->tenant;
     request->key_id = exchange->key->id;

@@ -251,11 +251,14 @@ static bool handle(struct sxt_exchange *exchange)
 {
     struct sxt_request *request = &exchange->request;
     exchange->job.run = work_again;
+    request->is_long = exchange->job.is_long;
     while (request->route->handle(request) == SXT_WAIT && exchange->response == NULL && request->upstream != NULL) {
         sxt_memory_free_reply(exchange); /* it begins anew */
         if (sxt_upstream_park(request))
             return false;
     }
+    if (exchange->response == NULL && request->wants_long && !request->is_long && post_as_long(exchange))
+        return false;
     sxt_upstream_leave(request);
     if (exchange->response == NULL)
         sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");

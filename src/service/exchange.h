@@ -50,6 +50,7 @@ struct sxt_exchange {
     size_t reply_header_count;
 
     const struct sxt_key *key;
+    bool is_session; /* a cookie, and nothing else, says so */
     const char *raw_path;
     char path_room[512];
     struct sxt_arena arena;

@@ -229,7 +229,7 @@ static int write_listed(void *data, const struct sxt_catalog_listed *listed)
 }
 
 /* Digits and nothing else; 0 if it is not a number from 1 to LIST_MOST. */
-static size_t read_limit(const char *text)
+size_t sxt_files_read_limit(const char *text)
 {
     size_t size = strspn(text, "0123456789"), sum = 0;
     for (size_t i = 0; i < size && sum <= LIST_MOST; i++)
@@ -244,7 +244,7 @@ enum sxt_handled sxt_files_list(struct sxt_request *request)
     struct list list = {0};
     struct sxt_buffer body;
     sxt_error error;
-    size_t most = limit != NULL ? read_limit(limit) : LIST_MOST;
+    size_t most = limit != NULL ? sxt_files_read_limit(limit) : LIST_MOST;
     if (!request->may_wait)
         return SXT_WAIT;
     if (most == 0) {

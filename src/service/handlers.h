@@ -32,6 +32,9 @@ enum sxt_handled sxt_files_get(struct sxt_request *request);
 enum sxt_handled sxt_files_list(struct sxt_request *request);
 enum sxt_handled sxt_files_describe(struct sxt_request *request);
 
+/* The value of ?limit=: digits and nothing else; 0 if it is not a number from 1 to 1000. */
+size_t sxt_files_read_limit(const char *text);
+
 /* have.c: what is worth uploading */
 enum sxt_handled sxt_handle_have(struct sxt_request *request);
 
@@ -53,6 +56,25 @@ enum sxt_handled sxt_debuginfod_metadata(struct sxt_request *request);
 
 /* symbolize.c: addresses to functions, files and lines */
 enum sxt_handled sxt_handle_symbolize(struct sxt_request *request);
+
+/* symbolize_text.c: the same for addresses in text */
+enum sxt_handled sxt_handle_symbolize_text(struct sxt_request *request);
+
+/* pages.c, login.c: for browsers */
+enum sxt_handled sxt_pages_home(struct sxt_request *request);
+enum sxt_handled sxt_login_form(struct sxt_request *request);
+enum sxt_handled sxt_login(struct sxt_request *request);
+enum sxt_handled sxt_logout(struct sxt_request *request);
+
+/* reports.c: files that people look at, and their pages */
+enum sxt_handled sxt_reports_begin(struct sxt_request *request);
+int sxt_reports_piece(struct sxt_request *request, const void *data, size_t size, sxt_error *error);
+enum sxt_handled sxt_reports_handle(struct sxt_request *request);
+void sxt_reports_finish(struct sxt_request *request);
+enum sxt_handled sxt_reports_list(struct sxt_request *request);
+enum sxt_handled sxt_reports_get(struct sxt_request *request);
+enum sxt_handled sxt_reports_delete(struct sxt_request *request);
+enum sxt_handled sxt_reports_page(struct sxt_request *request);
 
 /* symbolicate.c, source_code.c, assembly.c: Mozilla's symbolication API */
 enum sxt_handled sxt_handle_symbolicate(struct sxt_request *request);

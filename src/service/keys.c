@@ -324,6 +324,11 @@ static size_t first_of(const struct set *set, const char *id)
     return low;
 }
 
+static bool has_hash(const void *data, const struct sxt_key *key)
+{
+    return is_equal(key->hash, data);
+}
+
 const struct sxt_key *sxt_keys_find(const struct sxt_keys *keys, const char *authorization)
 {
     char text[AUTHORIZATION];
@@ -334,10 +339,16 @@ const struct sxt_key *sxt_keys_find(const struct sxt_keys *keys, const char *aut
     *colon = 0;
     uint8_t hash[SXT_SHA256_SIZE];
     hash_key(colon + 1, size - (size_t)(colon + 1 - text), hash);
+    return sxt_keys_find_id(keys, text, has_hash, hash);
+}
+
+const struct sxt_key *sxt_keys_find_id(const struct sxt_keys *keys, const char *id,
+                                       bool (*is_right)(const void *data, const struct sxt_key *key), const void *data)
+{
     const struct set *set = atomic_load_explicit(&((struct sxt_keys *)(uintptr_t)keys)->set, memory_order_acquire);
     const struct sxt_key *found = NULL;
-    for (size_t i = first_of(set, text); i < set->count && strcmp(set->keys[i].id, text) == 0; i++)
-        if (is_equal(set->keys[i].hash, hash))
+    for (size_t i = first_of(set, id); i < set->count && strcmp(set->keys[i].id, id) == 0; i++)
+        if (is_right(data, &set->keys[i]))
             found = &set->keys[i];
     return found;
 }

@@ -53,6 +53,10 @@ size_t sxt_keys_count(const struct sxt_keys *keys);
 /* The key that the value of an Authorization header names; NULL if it names none. Any thread, at any time. */
 const struct sxt_key *sxt_keys_find(const struct sxt_keys *keys, const char *authorization);
 
+/* The key of ID that IS_RIGHT accepts, which is asked for each of them; NULL if there is none. Any thread. */
+const struct sxt_key *sxt_keys_find_id(const struct sxt_keys *keys, const char *id,
+                                       bool (*is_right)(const void *data, const struct sxt_key *key), const void *data);
+
 /* Counts SIZE bytes of a body. False if the id would have sent more than LIMIT today (UTC); then they do not count. */
 bool sxt_key_take_bytes(const struct sxt_key *key, uint64_t size, uint64_t limit, uint64_t day);
 

@@ -49,6 +49,8 @@ static const struct {
     [SXT_METRIC_MERGES] = {"sextant_merges_total", "", "Complete uploads that became an archive."},
     [SXT_METRIC_FILES] = {"sextant_upload_files_total", "{outcome=\"stored\"}", "Uploaded ELF files."},
     [SXT_METRIC_FILES_REFUSED] = {"sextant_upload_files_total", "{outcome=\"refused\"}", NULL},
+    [SXT_METRIC_REPORTS] = {"sextant_upload_reports_total", "{outcome=\"stored\"}", "Uploaded reports."},
+    [SXT_METRIC_REPORTS_REFUSED] = {"sextant_upload_reports_total", "{outcome=\"refused\"}", NULL},
     [SXT_METRIC_FORWARDED] = {"sextant_forwards_total", "{outcome=\"sent\"}", "OTLP requests that were sent on."},
     [SXT_METRIC_FORWARD_FAILED] = {"sextant_forwards_total", "{outcome=\"failed\"}", NULL},
     [SXT_METRIC_LEAF_AND_CALLER] = {"sextant_otlp_leaf_and_caller_total", "",

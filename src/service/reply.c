@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "base/string.h"
 #include "service/exchange.h"
+#include "service/pages.h"
 
 #define FAILURE_LIMIT 4096
 #define JSON          "application/json"
@@ -99,6 +100,10 @@ void sxt_reply_failure(struct sxt_request *request, unsigned status, enum sxt_co
     vsnprintf(text, sizeof exchange->text, format, list);
     va_end(list);
     exchange->code = code;
+    if (request->route != NULL && request->route->is_page && sxt_request_wants_html(request)) {
+        sxt_pages_reply_failure(request, status, text);
+        return;
+    }
     struct sxt_buffer body;
     sxt_buffer_init(&body, FAILURE_LIMIT);
     print_failure(exchange, &body, status);

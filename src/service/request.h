@@ -34,6 +34,7 @@ struct sxt_request {
     const char *tenant, *key_id; /* of the key; "" for none */
     unsigned scopes;
     bool may_wait;                       /* on a worker thread */
+    bool wants_long, is_long;            /* the handler waits for a thread for long work; it has one */
     struct sxt_buffer body;              /* of routes with SXT_BODY_MEMORY: whole, expanded; not NUL-terminated */
     void *state;                         /* the handler's */
     struct sxt_upstream_visit *upstream; /* upstream.c; NULL: nothing was asked */
@@ -67,6 +68,8 @@ enum sxt_metric {
     SXT_METRIC_MERGES, /* sets of parts that became an archive here */
     SXT_METRIC_FILES,  /* ELF files that were acknowledged */
     SXT_METRIC_FILES_REFUSED,
+    SXT_METRIC_REPORTS, /* reports that were acknowledged */
+    SXT_METRIC_REPORTS_REFUSED,
     SXT_METRIC_FORWARDED, /* OTLP requests that were sent on */
     SXT_METRIC_FORWARD_FAILED,
     SXT_METRIC_LEAF_AND_CALLER, /* locations of OTLP profiles that are both, and were looked up as callers */
@@ -80,7 +83,9 @@ void sxt_request_log(struct sxt_request *request, const char *format, ...) __att
 /*
  * What a handler returns: SXT_DONE after a reply; SXT_WAIT if it must be called again with may_wait (before any reply,
  * and with nothing changed but its state). With may_wait, it may return SXT_WAIT after SXT_FOUND_LATER or
- * SXT_UPSTREAM_WAIT, and is called again when what it asked for is there, or is not going to come.
+ * SXT_UPSTREAM_WAIT, and is called again when what it asked for is there, or is not going to come. With may_wait and
+ * without is_long, it may set wants_long and return SXT_WAIT, and is called again with is_long: for work that takes so
+ * long that other requests must not wait for it.
  */
 enum sxt_handled { SXT_DONE, SXT_WAIT };
 typedef enum sxt_handled sxt_handler(struct sxt_request *request);
@@ -104,6 +109,7 @@ struct sxt_route {
     bool needs_length;   /* 411 without Content-Length; without this, chunked alone is accepted too */
     bool is_public_read; /* open to everybody with --public-read */
     bool has_cors;
+    bool is_page;       /* for browsers: failures are HTML for those that ask for it */
     sxt_handler *begin; /* of a stream, on a worker thread: when the headers are there; may refuse. NULL: none */
     /*
      * Of a stream: the next bytes of the body. After a failure the rest of the body is dropped; the reply is the one

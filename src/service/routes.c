@@ -10,6 +10,16 @@ const struct sxt_route sxt_routes[] = {
     {.name = "live", .method = "GET", .pattern = "/live", .handle = sxt_handle_healthy},
     {.name = "ready", .method = "GET", .pattern = "/ready", .handle = sxt_handle_ready},
     {.name = "metrics", .method = "GET", .pattern = "/metrics", .handle = sxt_handle_metrics},
+    {.name = "home", .method = "GET", .pattern = "/", .scope = SXT_SCOPE_READ, .is_public_read = true, .is_page = true,
+     .handle = sxt_pages_home},
+    {.name = "login-form", .method = "GET", .pattern = "/login", .is_page = true, .handle = sxt_login_form},
+    {.name = "login", .method = "POST", .pattern = "/login", .body = SXT_BODY_MEMORY, .is_page = true,
+     .handle = sxt_login},
+    {.name = "logout", .method = "POST", .pattern = "/logout", .body = SXT_BODY_MEMORY, .is_page = true,
+     .handle = sxt_logout},
+    {.name = "report-page", .method = "GET", .pattern = "/reports/::", .scope = SXT_SCOPE_READ, .is_public_read = true,
+     .is_page = true, .handle = sxt_reports_page},
+
     {.name = "openapi", .method = "GET", .pattern = "/openapi.json", .handle = sxt_handle_openapi},
 
     {.name = "symbols-ranges", .method = "POST", .pattern = "/api/symbols-ranges", .scope = SXT_SCOPE_UPLOAD,
@@ -21,6 +31,9 @@ const struct sxt_route sxt_routes[] = {
 
     {.name = "symbolize", .method = "POST", .pattern = "/api/symbolize", .scope = SXT_SCOPE_READ,
      .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_symbolize},
+
+    {.name = "symbolize-text", .method = "POST", .pattern = "/api/v1/symbolize-text", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_symbolize_text},
 
     {.name = "symbolicate", .method = "POST", .pattern = "/symbolicate/v5", .scope = SXT_SCOPE_READ,
      .body = SXT_BODY_MEMORY, .is_public_read = true, .has_cors = true, .print_failure = sxt_symbolicate_print_failure,
@@ -46,6 +59,16 @@ const struct sxt_route sxt_routes[] = {
      .finish = sxt_files_finish},
     {.name = "have", .method = "POST", .pattern = "/api/v1/have", .scope = SXT_SCOPE_UPLOAD, .body = SXT_BODY_MEMORY,
      .handle = sxt_handle_have},
+
+    {.name = "reports", .method = "GET", .pattern = "/api/v1/reports", .scope = SXT_SCOPE_READ, .is_public_read = true,
+     .handle = sxt_reports_list},
+    {.name = "report", .method = "GET", .pattern = "/api/v1/reports/::", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_reports_get},
+    {.name = "report-put", .method = "PUT", .pattern = "/api/v1/reports/::", .scope = SXT_SCOPE_UPLOAD,
+     .body = SXT_BODY_STREAM, .begin = sxt_reports_begin, .piece = sxt_reports_piece, .handle = sxt_reports_handle,
+     .finish = sxt_reports_finish},
+    {.name = "report-delete", .method = "DELETE", .pattern = "/api/v1/reports/::", .scope = SXT_SCOPE_UPLOAD,
+     .handle = sxt_reports_delete},
 
     {.name = "debuginfo", .method = "GET", .pattern = "/buildid/:/debuginfo", .scope = SXT_SCOPE_READ,
      .is_public_read = true, .handle = sxt_debuginfod_debuginfo},

@@ -22,6 +22,8 @@
 #include "service/log.h"
 #include "service/metrics.h"
 #include "service/notify.h"
+#include "service/pages.h"
+#include "service/session.h"
 #include "service/sweeper.h"
 #include "service/upstream.h"
 #include "service/workers.h"
@@ -195,6 +197,12 @@ static int open_parts(struct server *server, sxt_error *error)
         status = open_keys(server, error);
     if (status == SXT_OK)
         status = sxt_store_open(options->store, &options->store_options, &service->store, error);
+    if (status == SXT_OK && service->keys != NULL)
+        status = sxt_sessions_open(service->store, &service->sessions, error);
+    if (status == SXT_OK)
+        status = sxt_pages_open(&service->pages, error);
+    if (status == SXT_OK)
+        options->catalog_options.page_version = sxt_pages_version(service->pages);
     if (status == SXT_OK)
         status = sxt_catalog_open(service->store, &options->catalog_options, &service->catalog, error);
     if (status == SXT_OK && options->forward != NULL)
@@ -403,6 +411,8 @@ static void close_parts(struct server *server)
     sxt_catalog_close(&service->catalog);
     sxt_store_close(&service->store);
     sxt_metrics_close(&service->metrics);
+    sxt_sessions_close(&service->sessions);
+    sxt_pages_close(&service->pages);
     sxt_keys_close(&service->keys);
     sxt_log_close(&service->log);
     if (server->listen.descriptor >= 0)

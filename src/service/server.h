@@ -19,6 +19,8 @@ struct sxt_service {
     struct sxt_catalog *catalog;
 
     struct sxt_keys *keys;               /* keys.c; NULL: no key file, everybody may do everything */
+    struct sxt_sessions *sessions;       /* session.c; NULL without keys */
+    struct sxt_pages *pages;             /* pages.c */
     struct sxt_log *log;                 /* log.c */
     struct sxt_metrics *metrics;         /* metrics.c */
     struct sxt_workers *workers;         /* workers.c */

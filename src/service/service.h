@@ -24,6 +24,7 @@ struct sxt_service_options {
     const char *listen; /* "127.0.0.1:8240", "[::1]:8240", ":0"; port 0: any, printed */
     const char *api_key_file;
     bool public_read;
+    bool trust_proxy; /* believe X-Forwarded-Proto */
     const char *const *cors_origins;
     size_t cors_origin_count;
     const char *tls_cert, *tls_key;
