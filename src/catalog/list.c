@@ -184,7 +184,7 @@ static bool matches(const struct sxt_catalog_listed *listed, const char *prefix)
     size_t size = strlen(prefix);
     return (listed->file_id != NULL && strncasecmp(listed->file_id, prefix, size) == 0) ||
            (listed->build_id != NULL && strncasecmp(listed->build_id, prefix, size) == 0) ||
-           (listed->name != NULL && strstr(listed->name, prefix) != NULL);
+           (listed->name != NULL && strcasestr(listed->name, prefix) != NULL);
 }
 
 /* Ids come from the names of objects, if no entry has them. */

@@ -15,9 +15,9 @@ function pageOf(report: Report, before = ""): string {
 function Compare({ report, before, change }: { report: Report; before: Report | undefined; change: Change }) {
   if (report.kind === "sizediff") return null;
   if (before === undefined)
-    return <button type="button" aria-label={`Compare others with ${report.name}`} onClick={() => change({ before: report.name })}>Compare…</button>;
+    return <button type="button" aria-label={`Compare… others with ${report.name}`} onClick={() => change({ before: report.name })}>Compare…</button>;
   if (before.name === report.name)
-    return <button type="button" aria-label={`Do not compare with ${report.name}`} onClick={() => change({ before: "" })}>before ×</button>;
+    return <button type="button" aria-label={`before ×: do not compare with ${report.name}`} onClick={() => change({ before: "" })}>before ×</button>;
   if (before.kind !== report.kind) return null;
   return <a href={pageOf(report, before.name)}>what changed</a>;
 }
