@@ -106,7 +106,8 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack);
 /* The site of a stack that comes for the first time: its own, or that of the group that the bins count it in. */
 static uint32_t first_site(struct heap_pass *pass, uint32_t stack)
 {
-    uint32_t group = pass->usage->bins != NULL ? sxt_heap_bins_group(pass->usage->bins, stack) : stack;
+    const struct sxt_heap_bins *bins = pass->watcher != NULL ? pass->watcher->bins : NULL;
+    uint32_t group = bins != NULL ? sxt_heap_bins_group(bins, stack) : stack;
     return group == stack ? new_site(pass, stack) : find_site(pass, group);
 }
 
@@ -335,6 +336,27 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
     look_for_peak(pass, event->time);
 }
 
+void sxt_heap_restore_block(struct heap_pass *pass, uint64_t hash, const struct sxt_live_block *block, uint32_t stack,
+                            uint32_t weight)
+{
+    sxt_heap_usage *usage = pass->usage;
+    bool is_new;
+    uint32_t site = find_site(pass, stack);
+    size_t place = site == SXT_HEAP_NO_SITE ? SXT_LIVE_NOWHERE : sxt_live_add_hash(&pass->live, hash, &is_new);
+    pass->no_memory |= place == SXT_LIVE_NOWHERE;
+    if (place == SXT_LIVE_NOWHERE)
+        return;
+    struct sxt_live_block *to = sxt_live_at(&pass->live, place);
+    uint32_t key = to->key;
+    *to = *block;
+    to->site = site;
+    to->key = key;
+    if (usage->is_sampled)
+        pass->live.weights[pass->live.slots[place].number] = weight;
+    sxt_heap_sites_add_block(&usage->sites, site, usage->epoch, block->size, weight);
+    add_block(usage, &usage->total, block->size, weight);
+}
+
 static inline void take_free(struct heap_pass *pass, const sxt_trace_event *event, uint64_t hash, size_t expected)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -512,6 +534,19 @@ static void begin_sums(const sxt_heap_usage *usage, sxt_heap_sums *sums)
                             .epoch = usage->epoch};
 }
 
+/* The bins begin with the window, and with what is live. */
+static void begin_bins(struct heap_pass *pass, uint64_t time)
+{
+    sxt_heap_usage *usage = pass->usage;
+    usage->bins = pass->watcher->bins;
+    sxt_heap_bins_begin_with(usage->bins, time, usage->total.live_bytes);
+    for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;) {
+        struct sxt_heap_bin_block block =
+            sxt_heap_bin_block(usage, sxt_live_at(&pass->live, at), sxt_live_weight(&pass->live, at));
+        sxt_heap_bins_before(usage->bins, &block);
+    }
+}
+
 void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -531,6 +566,8 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
     begin_sums(usage, &usage->whole);
     for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;)
         sxt_live_at(&pass->live, at)->is_old = true;
+    if (pass->watcher != NULL && pass->watcher->bins != NULL)
+        begin_bins(pass, time);
     usage->start = usage->end = usage->peak_time = time;
     usage->frees = usage->unmatched_frees = usage->implicit_frees = 0;
     usage->zero_addresses = usage->gc_events = usage->gc_objects = usage->gc_bytes = usage->others = 0;

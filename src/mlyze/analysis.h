@@ -84,8 +84,22 @@ struct sxt_heap_usage {
 struct sxt_heap_watcher {
     void (*passed)(void *data, uint64_t offset);
     void *data;
-    struct sxt_heap_bins *bins; /* new ones, to be filled; NULL: none. Not for windows (`from` in the options) */
+    struct sxt_heap_bins *bins;              /* new ones, to be filled; NULL: none. With a window, they begin with it */
+    struct sxt_heap_checkpoints *save;       /* gets states; NULL: none are kept */
+    const struct sxt_heap_checkpoints *from; /* of the same trace, with `from` of the options as a time; may be NULL */
 };
+
+/* --- analysis_checkpoints.c: states of a pass, from which a window is analysed without what is before it --- */
+
+/*
+ * To be freed. NULL: there is no memory, or no place for a temporary file. States are at least DISTANCE events apart; 0
+ * is the default.
+ */
+struct sxt_heap_checkpoints *sxt_heap_checkpoints_new(uint64_t distance);
+void sxt_heap_checkpoints_free(struct sxt_heap_checkpoints **checkpoints);
+
+/* How many events and live blocks are read to analyse a window. */
+uint64_t sxt_heap_checkpoints_effort(const struct sxt_heap_checkpoints *checkpoints, uint64_t from, uint64_t until);
 
 /*
  * Reads the trace, up to where the options say. OUT also has what can be read of a damaged one. WATCHER may be NULL.

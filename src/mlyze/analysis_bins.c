@@ -99,6 +99,12 @@ void sxt_heap_bins_begin(struct sxt_heap_bins *bins, uint64_t start)
     find_end(bins);
 }
 
+void sxt_heap_bins_begin_with(struct sxt_heap_bins *bins, uint64_t start, uint64_t live)
+{
+    bins->live_bytes = live;
+    sxt_heap_bins_begin(bins, start);
+}
+
 /* The entry is about to change: keep what was live at the peak. */
 static void remember_peak(const struct sxt_heap_bins *bins, struct open_entry *open)
 {
@@ -283,7 +289,7 @@ static uint32_t new_row(struct sxt_heap_bins *bins, const struct sxt_heap_bin_bl
         return UINT32_MAX;
     if (bins->open_capacity > before)
         memset(open + before, 0, (bins->open_capacity - before) * sizeof *open);
-    rows[bins->row_count] = (struct sxt_heap_bin_row){block->stack, block->thread};
+    rows[bins->row_count] = (struct sxt_heap_bin_row){.stack = block->stack, .thread = block->thread};
     return (uint32_t)bins->row_count++;
 }
 
@@ -307,6 +313,15 @@ static struct sxt_heap_bin_entry *find_entry(struct sxt_heap_bins *bins, const s
         return NULL;
     remember_peak(bins, &bins->open[row]);
     return &bins->open[row].entry;
+}
+
+void sxt_heap_bins_before(struct sxt_heap_bins *bins, const struct sxt_heap_bin_block *block)
+{
+    uint32_t row = bins->no_memory ? UINT32_MAX : find_row(bins, block);
+    if (row == UINT32_MAX)
+        return;
+    bins->rows[row].before_bytes += block->size;
+    bins->rows[row].before_count += block->weight;
 }
 
 void sxt_heap_bins_add(struct sxt_heap_bins *bins, const struct sxt_heap_bin_block *block, uint64_t time)

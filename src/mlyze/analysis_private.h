@@ -101,6 +101,19 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time);
 /* A marker or the end: the peak since the last marker is known. */
 void sxt_heap_end_phase(struct heap_pass *pass);
 
+/* Puts a block back that was live; STACK is that of its site. The window has not begun. Memory: see no_memory. */
+void sxt_heap_restore_block(struct heap_pass *pass, uint64_t hash, const struct sxt_live_block *block, uint32_t stack,
+                            uint32_t weight);
+
+/* --- analysis_checkpoints.c --- */
+
+/* Keeps a state for watcher->save if it is time. TIME is that of the last event. */
+void sxt_heap_checkpoints_save(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor, uint64_t time);
+
+/* Goes on from the last state of watcher->from before the time FROM. */
+int sxt_heap_checkpoints_restore(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, uint64_t from,
+                                 sxt_error *error);
+
 /* --- analysis_leaks.c --- */
 
 /* Counts what leaked, once all events were taken. */

@@ -141,6 +141,8 @@ static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt
                 check_parts(pass, cursor);
             sxt_heap_take_batch(pass, events, count);
             report_passed(pass, cursor);
+            if (pass->watcher != NULL && pass->watcher->save != NULL && count > 0)
+                sxt_heap_checkpoints_save(pass, cursor, events[count - 1].time);
             if (usage->sites.no_memory)
                 status = fail_sites(usage, error);
             else if (pass->no_memory)
@@ -160,12 +162,13 @@ static bool prepare(struct heap_pass *pass)
     pass->period = (double)header->period;
     usage->is_filtered = pass->sieve != NULL;
     pass->threads = pass->sieve != NULL ? sxt_heap_sieve_threads(pass->sieve) : NULL;
-    usage->bins = pass->watcher != NULL ? pass->watcher->bins : NULL;
+    struct sxt_heap_bins *bins = pass->watcher != NULL ? pass->watcher->bins : NULL;
+    pass->has_begun = usage->options.from.kind == SXT_HEAP_MOMENT_NONE;
+    usage->bins = pass->has_begun ? bins : NULL;
     if (usage->bins != NULL)
         sxt_heap_bins_begin(usage->bins, usage->start);
-    pass->is_unusual = usage->is_sampled || usage->is_filtered || usage->options.by_thread || usage->options.by_size ||
-                       usage->bins != NULL;
-    pass->has_begun = usage->options.from.kind == SXT_HEAP_MOMENT_NONE;
+    pass->is_unusual =
+        usage->is_sampled || usage->is_filtered || usage->options.by_thread || usage->options.by_size || bins != NULL;
     pass->sequences = calloc(SXT_HEAP_THREADS, sizeof *pass->sequences);
     if (usage->options.by_thread)
         usage->threads = calloc(SXT_HEAP_THREADS, sizeof *usage->threads);
@@ -175,6 +178,13 @@ static bool prepare(struct heap_pass *pass)
            sxt_live_init(&pass->far) && pass->sequences != NULL &&
            (usage->threads != NULL || !usage->options.by_thread) && (usage->sizes != NULL || !usage->options.by_size) &&
            sxt_heap_begin_intervals(pass);
+}
+
+/* Whether the pass goes on from a state of another one. */
+static bool goes_on(const struct heap_pass *pass)
+{
+    return pass->watcher != NULL && pass->watcher->from != NULL &&
+           pass->usage->options.from.kind == SXT_HEAP_MOMENT_TIME;
 }
 
 int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options, const bool *threads,
@@ -191,7 +201,10 @@ int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *
         status = sxt_mlyze_cursor_open(trace, &cursor, error);
     if (status == SXT_OK) {
         check_beginning(out);
-        pass.checked = sxt_mlyze_header(trace)->has_sums ? 0 : UINT64_MAX;
+        pass.checked = sxt_mlyze_header(trace)->has_sums && !goes_on(&pass) ? 0 : UINT64_MAX;
+        status = goes_on(&pass) ? sxt_heap_checkpoints_restore(&pass, cursor, options->from.time, error) : SXT_OK;
+    }
+    if (status == SXT_OK) {
         status = read_all(&pass, cursor, error);
     }
     if (status == SXT_OK)

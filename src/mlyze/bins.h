@@ -28,6 +28,7 @@
 struct sxt_heap_bin_row {
     uint32_t stack;
     uint16_t thread;
+    uint64_t before_bytes, before_count; /* live when the first bin began; 0 unless that is in the middle of a trace */
 };
 
 struct sxt_heap_bin_entry {
@@ -82,6 +83,11 @@ struct sxt_heap_bin_block {
 };
 
 void sxt_heap_bins_begin(struct sxt_heap_bins *bins, uint64_t start);
+
+/* The same in the middle of a trace, when LIVE bytes are there: those of blocks for which sxt_heap_bins_before follows.
+ */
+void sxt_heap_bins_begin_with(struct sxt_heap_bins *bins, uint64_t start, uint64_t live);
+void sxt_heap_bins_before(struct sxt_heap_bins *bins, const struct sxt_heap_bin_block *block);
 void sxt_heap_bins_add(struct sxt_heap_bins *bins, const struct sxt_heap_bin_block *block, uint64_t time);
 void sxt_heap_bins_end(struct sxt_heap_bins *bins, const struct sxt_heap_bin_block *block, uint64_t time,
                        uint64_t lifetime);

@@ -274,6 +274,7 @@ sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace);  /* the whole file */
 
 /* Reads events, from the beginning or from an entry of the index. Memory: one block. */
 struct sxt_mlyze_cursor;
+struct sxt_mlyze_index_entry;
 int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor **out, sxt_error *error);
 void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor);
 
@@ -311,6 +312,9 @@ void sxt_mlyze_fill_offsets(const struct sxt_mlyze_cursor *cursor, uint64_t offs
 /* The offset in the file of the event that comes next (in a block: of the block), and its number. */
 uint64_t sxt_mlyze_offset(const struct sxt_mlyze_cursor *cursor);
 uint64_t sxt_mlyze_position(const struct sxt_mlyze_cursor *cursor);
+
+/* Where to seek to, and how many events to skip then, to read on from here. */
+void sxt_mlyze_get_place(const struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index_entry *place, uint64_t *skipped);
 
 /* --- index.c --- */
 

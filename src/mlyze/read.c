@@ -36,6 +36,8 @@ struct sxt_mlyze_cursor {
     bool is_columns;       /* what comes next is in `columns` */
     bool is_open;          /* a block is being read */
     uint64_t block_offset; /* of that block */
+    uint64_t block_event;  /* number of its first event */
+    uint64_t block_time;   /* before that */
     uint64_t next_offset;  /* of the next one */
     uint64_t block_count;  /* blocks that were opened or passed */
     const uint8_t *block_bytes;
@@ -303,6 +305,18 @@ uint64_t sxt_mlyze_position(const struct sxt_mlyze_cursor *cursor)
     return cursor->position;
 }
 
+void sxt_mlyze_get_place(const struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index_entry *place, uint64_t *skipped)
+{
+    *place = (struct sxt_mlyze_index_entry){
+        .offset = sxt_mlyze_offset(cursor), .event = cursor->position, .time = cursor->stream.time};
+    *skipped = 0;
+    if (cursor->has_blocks && cursor->is_open) {
+        *skipped = cursor->position - cursor->block_event;
+        place->event = cursor->block_event;
+        place->time = cursor->block_time;
+    }
+}
+
 /* The block at next_offset becomes the one that is read. */
 static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
 {
@@ -329,6 +343,8 @@ static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
     cursor->stream.next = bytes;
     cursor->stream.end = bytes + block.size;
     cursor->block_offset = offset;
+    cursor->block_event = block.event;
+    cursor->block_time = block.time;
     cursor->next_offset = offset + SXT_MLYZE_BLOCK_HEADER + block.stored_size;
     cursor->block_count++;
     cursor->is_open = true;

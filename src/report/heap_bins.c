@@ -78,6 +78,19 @@ int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bi
     return status == SXT_OK ? add_entries(page, fold, error) : status;
 }
 
+int sxt_heap_page_add_before(struct sxt_page *page, const struct sxt_heap_bins *bins, sxt_error *error)
+{
+    const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(bins);
+    struct sxt_column columns[2];
+    sxt_column_init(&columns[0]);
+    sxt_column_init(&columns[1]);
+    for (size_t i = 0; i < sxt_heap_bins_row_count(bins); i++) {
+        sxt_column_add(&columns[0], rows[i].before_bytes);
+        sxt_column_add(&columns[1], rows[i].before_count);
+    }
+    return finish(page, "before", columns, 2, error);
+}
+
 /* The points are narrower than the bins. */
 int sxt_heap_page_add_timeline(struct sxt_page *page, const sxt_heap_usage *usage, sxt_error *error)
 {

@@ -61,8 +61,8 @@ uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t 
 uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent, uint32_t user, uint32_t leaf);
 
 /*
- * Drops the nodes that are not needed. TO has for each node 1 if it is needed; its callers are then needed, too. Afterwards
- * TO has the new numbers.
+ * Drops the nodes that are not needed. TO has for each node 1 if it is needed; its callers are then needed, too.
+ * Afterwards TO has the new numbers.
  */
 int sxt_heap_calls_prune(struct sxt_heap_calls *calls, uint32_t *to, sxt_error *error);
 

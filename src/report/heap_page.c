@@ -20,17 +20,24 @@
 #define ENTRIES_MOST 200000 /* of stacks that are not folded */
 #define STACKS_MOST  1024   /* that bins of few entries are made for without groups */
 
+struct sxt_heap_kept {
+    struct sxt_heap_calls calls;
+    struct sxt_heap_groups groups; /* is_grouped */
+    bool is_grouped;
+    struct sxt_heap_checkpoints *checkpoints; /* may be NULL */
+};
+
 /* A page while it is made. */
 struct making {
     struct sxt_page *page;
     const struct sxt_page_heap *heap;
-    struct sxt_heap_calls calls;
+    struct sxt_heap_kept *kept;
     struct sxt_heap_bins *bins;
-    struct sxt_heap_groups groups; /* is_grouped */
-    bool is_grouped;
-    struct sxt_buffer totals; /* JSON; is_grouped */
+    struct sxt_buffer totals; /* JSON; of a whole trace that is grouped */
     sxt_heap_usage *usage;
     bool is_second; /* pass over the events, of two */
+    bool is_window;
+    uint64_t from, until; /* is_window */
 };
 
 /* --- totals --- */
@@ -118,13 +125,13 @@ static struct sxt_heap_fold_row *list_rows(struct making *making, const struct s
     for (size_t i = 0; i < count && list != NULL; i++) {
         uint32_t stack = sxt_trace_same_stack(trace, rows[i].stack);
         const struct sxt_heap_group *group =
-            making->is_grouped ? sxt_heap_groups_find(&making->groups, rows[i].stack) : NULL;
+            making->kept->is_grouped ? sxt_heap_groups_find(&making->kept->groups, rows[i].stack) : NULL;
         bool is_suppressed = group != NULL
                                  ? group->is_suppressed
                                  : suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
                                                                     sizeof *suppressed->stacks, compare_stacks) != NULL;
         list[i] = (struct sxt_heap_fold_row){
-            .node = group != NULL ? group->node : sxt_heap_calls_add(&making->calls, trace, stack),
+            .node = group != NULL ? group->node : sxt_heap_calls_add(&making->kept->calls, trace, stack),
             .stack = stack,
             .thread = rows[i].thread,
             .is_suppressed = is_suppressed,
@@ -227,25 +234,37 @@ static void write_command(struct sxt_json_writer *json, const sxt_trace *trace)
     sxt_json_write_end(json, ']');
 }
 
+/* Which part of the trace it is, and how many events a window may have to be shown in finer bins. */
+static void write_window(struct sxt_json_writer *json, const struct making *making)
+{
+    sxt_trace_info info = {.struct_size = sizeof info};
+    sxt_trace_get_info(making->heap->trace, &info);
+    if (making->is_window)
+        sxt_json_write_number(json, "window_start", making->usage->start - info.start_us);
+    if (making->kept->checkpoints != NULL)
+        sxt_json_write_number(json, "fine_events", SXT_HEAP_FINE_EVENTS);
+}
+
 static int write_json(struct making *making, const struct sxt_heap_fold *fold, struct sxt_buffer *text,
                       sxt_error *error)
 {
     const struct sxt_page_heap *heap = making->heap;
-    const struct sxt_heap_calls *calls = &making->calls;
+    const struct sxt_heap_calls *calls = &making->kept->calls;
     struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_string(&json, "kind", sxt_string_of("heap"));
     sxt_json_write_string(&json, "name", sxt_string_of(heap->name));
     sxt_json_write_bool(&json, "has_sources", heap->with_sources);
     write_command(&json, heap->trace);
-    if (making->is_grouped)
+    if (making->totals.size > 0)
         sxt_json_write_text(&json, NULL, (sxt_string){(const char *)making->totals.data, making->totals.size});
     else
         sxt_heap_page_write_totals(&json, "totals", making->usage, heap->trace);
     write_shape(&json, making->bins, fold, making->usage);
     write_threads(&json, heap->trace, making->bins);
     write_markers(&json, heap->trace, making->usage);
-    int status = sxt_heap_page_write_addresses(&json, &making->calls, heap, error);
+    int status = sxt_heap_page_write_addresses(&json, &making->kept->calls, heap, error);
+    write_window(&json, making);
     sxt_json_write_number(&json, "functions", calls->function_count);
     sxt_json_write_number(&json, "frames", calls->frame_count);
     sxt_json_write_number(&json, "nodes", calls->node_count);
@@ -264,13 +283,15 @@ static int add_blocks(struct making *making, const struct sxt_heap_fold *fold, s
     sxt_page_add_json(page, &json);
     sxt_buffer_free(&json);
     if (status == SXT_OK)
-        status = add_calls(page, &making->calls, fold, error);
+        status = add_calls(page, &making->kept->calls, fold, error);
     if (status == SXT_OK)
         status = sxt_heap_page_add_bins(page, making->bins, fold, error);
     if (status == SXT_OK)
         status = sxt_heap_page_add_timeline(page, making->usage, error);
+    if (status == SXT_OK && making->is_window)
+        status = sxt_heap_page_add_before(page, making->bins, error);
     if (status == SXT_OK && making->heap->with_sources)
-        status = sxt_heap_page_add_sources(page, &making->calls, error);
+        status = sxt_heap_page_add_sources(page, &making->kept->calls, error);
     return status;
 }
 
@@ -283,15 +304,16 @@ static int fill(struct making *making, sxt_error *error)
         return status;
     struct sxt_heap_fold_row *rows = list_rows(making, &suppressed);
     free(suppressed.stacks);
-    if (rows == NULL || making->calls.no_memory) {
+    if (rows == NULL || making->kept->calls.no_memory) {
         free(rows);
         return sxt_fail_memory(error, sxt_heap_bins_row_count(making->bins) * sizeof *rows);
     }
-    status = sxt_heap_fold_make(&fold, making->bins, rows, &making->calls, ENTRIES_MOST, error);
+    status = sxt_heap_fold_make(&fold, making->bins, rows, &making->kept->calls,
+                                making->is_window ? SIZE_MAX : ENTRIES_MOST, error);
     if (status != SXT_OK)
         return status;
-    if (making->is_grouped)
-        fold.folded = making->groups.folded;
+    if (making->kept->is_grouped)
+        fold.folded = making->kept->groups.folded;
     status = add_blocks(making, &fold, error);
     sxt_heap_fold_free(&fold);
     return status;
@@ -304,7 +326,7 @@ static void report_progress(void *data, uint64_t done, uint64_t all)
 {
     const struct making *making = data;
     const struct sxt_page_heap *heap = making->heap;
-    if (heap->progress != NULL && making->is_grouped)
+    if (heap->progress != NULL && making->kept->is_grouped && !making->is_window)
         heap->progress(heap->progress_data, making->is_second ? all + done : done, 2 * all);
     else if (heap->progress != NULL)
         heap->progress(heap->progress_data, done, all);
@@ -317,55 +339,103 @@ static int analyse(struct making *making, struct sxt_heap_bins *bins, sxt_error 
     options.timeline = bins != NULL ? POINTS_MOST : 0;
     options.progress = report_progress;
     options.progress_data = making;
-    int status = sxt_trace_analyse_bins(making->heap->trace, &options, bins, &making->usage, error);
+    struct sxt_heap_watcher watcher = {.bins = bins};
+    if (making->is_window) {
+        options.from = (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_TIME, .time = making->from};
+        options.to = (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_TIME, .time = making->until};
+        watcher.from = making->kept->checkpoints;
+    } else if (bins != NULL) {
+        watcher.save = making->kept->checkpoints;
+    }
+    int status = sxt_trace_analyse_watched(making->heap->trace, &options, &watcher, &making->usage, error);
     return status == SXT_OK ? sxt_heap_suppress_known(making->usage, error) : status;
 }
 
 /* A first pass says what each stack takes. */
 static int make_groups(struct making *making, sxt_error *error)
 {
-    making->is_grouped = true;
+    struct sxt_heap_kept *kept = making->kept;
+    kept->is_grouped = true;
     int status = analyse(making, NULL, error);
     if (status != SXT_OK)
         return status;
     struct sxt_json_writer json = sxt_json_writer_make(&making->totals, SXT_JSON_COMPACT);
     sxt_heap_page_write_totals(&json, "totals", making->usage, making->heap->trace);
-    status = sxt_heap_groups_make(&making->groups, making->heap->trace, &making->usage, &making->calls, error);
     making->is_second = true;
-    if (status == SXT_OK)
-        sxt_heap_bins_set_groups(making->bins, sxt_heap_groups_stack, &making->groups);
-    return status;
+    return sxt_heap_groups_make(&kept->groups, making->heap->trace, &making->usage, &kept->calls, error);
+}
+
+static int make_bins(struct making *making, sxt_error *error)
+{
+    making->bins = sxt_heap_bins_new(making->heap->entry_most);
+    if (making->bins == NULL)
+        return sxt_fail_memory(error, SXT_HEAP_BINS_MOST * sizeof(struct sxt_heap_bin));
+    if (making->kept->is_grouped)
+        sxt_heap_bins_set_groups(making->bins, sxt_heap_groups_stack, &making->kept->groups);
+    int status = analyse(making, making->bins, error);
+    return status == SXT_OK ? fill(making, error) : status;
 }
 
 static int make(struct making *making, sxt_error *error)
 {
     sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace_get_info(making->heap->trace, &info);
-    making->bins = sxt_heap_bins_new(making->heap->entry_most);
-    int status = sxt_heap_calls_init(&making->calls, error);
-    if (status == SXT_OK && making->bins == NULL)
-        status = sxt_fail_memory(error, SXT_HEAP_BINS_MOST * sizeof(struct sxt_heap_bin));
-    if (status == SXT_OK && making->heap->entry_most > 0 && info.stacks > STACKS_MOST)
+    int status = SXT_OK;
+    if (!making->is_window && making->heap->entry_most > 0 && info.stacks > STACKS_MOST)
         status = make_groups(making, error);
     if (status == SXT_OK)
-        status = analyse(making, making->bins, error);
-    return status == SXT_OK ? fill(making, error) : status;
+        status = make_bins(making, error);
+    if (making->heap->usage != NULL && making->usage != NULL) {
+        making->usage->bins = NULL;
+        *making->heap->usage = making->usage;
+    } else {
+        sxt_heap_usage_free(&making->usage);
+    }
+    sxt_heap_bins_free(&making->bins);
+    sxt_buffer_free(&making->totals);
+    return status;
+}
+
+/* --- what is kept --- */
+
+void sxt_heap_kept_free(struct sxt_heap_kept **kept)
+{
+    if (*kept == NULL)
+        return;
+    sxt_heap_calls_free(&(*kept)->calls);
+    sxt_heap_groups_free(&(*kept)->groups);
+    sxt_heap_checkpoints_free(&(*kept)->checkpoints);
+    free(*kept);
+    *kept = NULL;
+}
+
+uint64_t sxt_heap_kept_effort(const struct sxt_heap_kept *kept, uint64_t from, uint64_t until)
+{
+    return kept->checkpoints != NULL ? sxt_heap_checkpoints_effort(kept->checkpoints, from, until) : UINT64_MAX;
 }
 
 int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error)
 {
-    struct making making = {.page = page, .heap = heap};
+    struct making making = {.page = page, .heap = heap, .kept = calloc(1, sizeof *making.kept)};
     sxt_buffer_init(&making.totals, SIZE_MAX);
-    int status = make(&making, error);
-    if (heap->usage != NULL && making.usage != NULL) {
-        making.usage->bins = NULL;
-        *heap->usage = making.usage;
-    } else {
-        sxt_heap_usage_free(&making.usage);
-    }
-    sxt_heap_bins_free(&making.bins);
-    sxt_heap_calls_free(&making.calls);
-    sxt_heap_groups_free(&making.groups);
-    sxt_buffer_free(&making.totals);
+    if (making.kept == NULL)
+        return sxt_fail_memory(error, sizeof *making.kept);
+    int status = sxt_heap_calls_init(&making.kept->calls, error);
+    if (status == SXT_OK && heap->kept != NULL)
+        making.kept->checkpoints = sxt_heap_checkpoints_new(0);
+    if (status == SXT_OK)
+        status = make(&making, error);
+    if (status == SXT_OK && heap->kept != NULL)
+        *heap->kept = making.kept;
+    else
+        sxt_heap_kept_free(&making.kept);
     return status;
+}
+
+int sxt_page_make_heap_window(struct sxt_page *page, const struct sxt_page_heap *heap, struct sxt_heap_kept *kept,
+                              uint64_t from, uint64_t until, sxt_error *error)
+{
+    struct making making = {.page = page, .heap = heap, .kept = kept, .is_window = true, .from = from, .until = until};
+    sxt_buffer_init(&making.totals, SIZE_MAX);
+    return make(&making, error);
 }

@@ -16,6 +16,8 @@ void sxt_heap_page_write_totals(struct sxt_json_writer *json, const char *key, c
 
 int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bins, const struct sxt_heap_fold *fold,
                            sxt_error *error);
+/* Block "before": of each row, bytes and blocks that were live when the window began. */
+int sxt_heap_page_add_before(struct sxt_page *page, const struct sxt_heap_bins *bins, sxt_error *error);
 int sxt_heap_page_add_timeline(struct sxt_page *page, const sxt_heap_usage *usage, sxt_error *error);
 
 /* --- heap_sources.c: block "sources", the lines around the frames of a tree, as far as their files are here --- */

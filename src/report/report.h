@@ -133,11 +133,25 @@ struct sxt_page_heap {
     size_t address_count;
     void (*progress)(void *data, uint64_t done, uint64_t all); /* as in sxt_heap_options */
     void *progress_data;
-    size_t entry_most;      /* with few enough, memory is bounded: see heap_groups.h; 0: as many as a report has */
-    sxt_heap_usage **usage; /* gets the analysis, which is to be freed; may be NULL */
+    size_t entry_most;           /* with few enough, memory is bounded: see heap_groups.h; 0: as many as a report has */
+    struct sxt_heap_kept **kept; /* gets what pages of windows are made from, which is to be freed; may be NULL */
+    sxt_heap_usage **usage;      /* gets the analysis, which is to be freed; may be NULL */
 };
 
 int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error);
+
+#define SXT_HEAP_FINE_EVENTS 2000000 /* that a window may have to be answered at once */
+
+/* What is kept of a whole trace: its calls, groups of stacks, and states of the pass over its events. */
+struct sxt_heap_kept;
+void sxt_heap_kept_free(struct sxt_heap_kept **kept);
+
+/* How many events and live blocks are read for the page of a window; times are absolute. */
+uint64_t sxt_heap_kept_effort(const struct sxt_heap_kept *kept, uint64_t from, uint64_t until);
+
+/* The page of a window, in bins of its own: its figures are those of `heap --from FROM --until UNTIL`. */
+int sxt_page_make_heap_window(struct sxt_page *page, const struct sxt_page_heap *heap, struct sxt_heap_kept *kept,
+                              uint64_t from, uint64_t until, sxt_error *error);
 
 /* Two heap traces. */
 struct sxt_page_heap_diff {

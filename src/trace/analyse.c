@@ -67,7 +67,7 @@ static int take_peaks(const sxt_trace *trace, const sxt_heap_options *options, s
 }
 
 static int analyse(const sxt_trace *trace, const sxt_heap_options *given, const bool *threads,
-                   struct sxt_heap_bins *bins, sxt_heap_usage **out, sxt_error *error)
+                   const struct sxt_heap_watcher *more, sxt_heap_usage **out, sxt_error *error)
 {
     sxt_heap_options options;
     *out = NULL;
@@ -86,7 +86,9 @@ static int analyse(const sxt_trace *trace, const sxt_heap_options *given, const 
             .first = first,
             .passed = first,
         };
-        const struct sxt_heap_watcher watcher = {pass, &reading, bins};
+        struct sxt_heap_watcher watcher = more != NULL ? *more : (struct sxt_heap_watcher){.bins = NULL};
+        watcher.passed = pass;
+        watcher.data = &reading;
         status = sxt_heap_run_watched(trace->mlyze, &options, threads, &watcher, usage, error);
     }
     if (status == SXT_OK && trace->ended != NULL)
@@ -107,7 +109,14 @@ int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *op
 int sxt_trace_analyse_bins(const sxt_trace *trace, const sxt_heap_options *options, struct sxt_heap_bins *bins,
                            sxt_heap_usage **out, sxt_error *error)
 {
-    return analyse(trace, options, NULL, bins, out, error);
+    const struct sxt_heap_watcher watcher = {.bins = bins};
+    return analyse(trace, options, NULL, &watcher, out, error);
+}
+
+int sxt_trace_analyse_watched(const sxt_trace *trace, const sxt_heap_options *options,
+                              const struct sxt_heap_watcher *more, sxt_heap_usage **out, sxt_error *error)
+{
+    return analyse(trace, options, NULL, more, out, error);
 }
 
 int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out, sxt_error *error)

@@ -60,6 +60,10 @@ int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *op
 int sxt_trace_analyse_bins(const sxt_trace *trace, const sxt_heap_options *options, struct sxt_heap_bins *bins,
                            sxt_heap_usage **out, sxt_error *error);
 
+/* The same with what else MORE has: bins, and states to keep or to go on from. Its `passed` is not used. */
+int sxt_trace_analyse_watched(const sxt_trace *trace, const sxt_heap_options *options,
+                              const struct sxt_heap_watcher *more, sxt_heap_usage **out, sxt_error *error);
+
 /* --- caches.c: FILE.idx and FILE.live --- */
 
 /* Writes PATH.idx for the trace in the file PATH. Best effort: failure is ignored, because nothing depends on it. */

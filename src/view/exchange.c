@@ -130,7 +130,7 @@ static void send_page(struct exchange *exchange, const struct sxt_view_item *ite
 {
     struct answer *answer = &exchange->answer;
     sxt_error error;
-    if (sxt_view_shell_page(exchange->server, item, &answer->body, &error) != SXT_OK) {
+    if (sxt_view_shell_page(exchange->server, item, &exchange->query, &answer->body, &error) != SXT_OK) {
         refuse(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, error.text);
         return;
     }
@@ -148,55 +148,71 @@ static void send_progress(struct exchange *exchange, struct sxt_view_item *item)
     exchange->answer.type = "application/json";
 }
 
-/* The mutex of the item is held. */
-static void send_own_data(struct exchange *exchange, struct sxt_view_item *item, const char *name)
+/* What a function of a kind has answered. False if that is a failure. */
+static bool take_reply(struct exchange *exchange, int status, struct sxt_view_reply *reply, sxt_error *error)
 {
     struct answer *answer = &exchange->answer;
-    struct sxt_view_reply reply = {.status = MHD_HTTP_OK, .body = answer->body};
-    sxt_error error;
-    int status = item->before == NULL && item->kind->answer != NULL
-                     ? item->kind->answer(item, name, &exchange->query, &reply, &error)
-                     : SXT_OK;
-    if (item->before != NULL || item->kind->answer == NULL)
-        reply.status = MHD_HTTP_NOT_FOUND;
     if (status == SXT_OK)
-        status = sxt_buffer_status(&reply.body, &error);
-    answer->body = reply.body;
+        status = sxt_buffer_status(&reply->body, error);
+    answer->body = reply->body;
     if (status != SXT_OK) {
-        refuse(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, error.text);
-    } else if (reply.status != MHD_HTTP_OK) {
+        refuse(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, error->text);
+    } else if (reply->status != MHD_HTTP_OK) {
         char text[256];
         snprintf(text, sizeof text, "%.*s", (int)(answer->body.size < 250 ? answer->body.size : 250),
                  answer->body.size > 0 ? (const char *)answer->body.data : "");
-        refuse(exchange, reply.status, *text != 0 ? text : "not found");
-    } else if (reply.type != NULL) {
-        answer->type = reply.type;
+        refuse(exchange, reply->status, *text != 0 ? text : "not found");
+    } else if (reply->type != NULL) {
+        answer->type = reply->type;
     }
+    return status == SXT_OK && reply->status == MHD_HTTP_OK;
+}
+
+static void send_block(struct exchange *exchange, const struct sxt_page_block *block, bool is_constant)
+{
+    struct answer *answer = &exchange->answer;
+    if (strcmp(block->name, "page") == 0)
+        answer->type = "application/json";
+    if (is_constant) {
+        answer->constant = block->data;
+        answer->constant_size = block->size;
+    } else {
+        sxt_buffer_append(&answer->body, block->data, block->size);
+    }
+}
+
+/* The mutex of the item is held, and its page is made. */
+static void send_made(struct exchange *exchange, struct sxt_view_item *item, const char *name)
+{
+    const struct sxt_view_kind *kind = item->kind;
+    const struct sxt_page *chosen = NULL;
+    struct sxt_view_reply reply = {.status = MHD_HTTP_OK, .body = exchange->answer.body};
+    sxt_error error;
+    if (item->before == NULL && kind->choose != NULL &&
+        !take_reply(exchange, kind->choose(item, &exchange->query, &chosen, &reply, &error), &reply, &error))
+        return;
+    const struct sxt_page_block *block = sxt_page_find_block(chosen != NULL ? chosen : &item->page, name);
+    reply = (struct sxt_view_reply){.status = MHD_HTTP_OK, .body = exchange->answer.body};
+    if (block != NULL)
+        send_block(exchange, block, chosen == NULL);
+    else if (item->before == NULL && kind->answer != NULL)
+        take_reply(exchange, kind->answer(item, name, &exchange->query, &reply, &error), &reply, &error);
+    else
+        refuse(exchange, MHD_HTTP_NOT_FOUND, "not found");
 }
 
 static void send_data(struct exchange *exchange, struct sxt_view_item *item, const char *name)
 {
-    struct answer *answer = &exchange->answer;
     sxt_error error;
     if (strcmp(name, "progress") == 0) {
         send_progress(exchange, item);
         return;
     }
     pthread_mutex_lock(&item->mutex);
-    const struct sxt_page_block *block = NULL;
-    int status = sxt_view_item_make(item, &error);
-    if (status == SXT_OK)
-        block = sxt_page_find_block(&item->page, name);
-    if (status != SXT_OK) {
+    if (sxt_view_item_make(item, &error) != SXT_OK)
         refuse(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, error.text);
-    } else if (block == NULL) {
-        send_own_data(exchange, item, name);
-    } else {
-        answer->constant = block->data;
-        answer->constant_size = block->size;
-        if (strcmp(name, "page") == 0)
-            answer->type = "application/json";
-    }
+    else
+        send_made(exchange, item, name);
     pthread_mutex_unlock(&item->mutex);
 }
 

@@ -1,7 +1,10 @@
 /* heap.c: heap traces. */
 #include "view/heap.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
 
 #define ENTRIES_MOST ((size_t)1 << 17) /* of bins */
 
@@ -14,16 +17,18 @@ static bool recognises(const char *path, sxt_kind kind)
 static int open_trace(struct sxt_view_item *item, sxt_error *error)
 {
     sxt_trace_options options;
-    sxt_trace *trace = NULL;
+    struct sxt_view_heap *heap = calloc(1, sizeof *heap);
+    item->state = heap;
+    if (heap == NULL)
+        return sxt_fail_memory(error, sizeof *heap);
     sxt_trace_options_init(&options);
     if (item->options->inflate_limit > 0)
         options.inflate_limit = item->options->inflate_limit;
-    int status = sxt_trace_open_path(item->path, &options, &trace, error);
-    item->state = trace;
+    int status = sxt_trace_open_path(item->path, &options, &heap->trace, error);
     if (status != SXT_OK)
         return status;
     sxt_trace_info info = {.struct_size = sizeof info};
-    sxt_trace_get_info(trace, &info);
+    sxt_trace_get_info(heap->trace, &info);
     if (info.is_cut_off)
         sxt_view_warn(item, "the recording was cut off; it is shown as far as it is complete");
     return SXT_OK;
@@ -31,29 +36,43 @@ static int open_trace(struct sxt_view_item *item, sxt_error *error)
 
 static void close_trace(struct sxt_view_item *item)
 {
-    sxt_trace *trace = item->state;
-    sxt_trace_close(&trace);
+    struct sxt_view_heap *heap = item->state;
+    if (heap == NULL)
+        return;
+    sxt_view_heap_forget(heap);
+    sxt_heap_kept_free(&heap->kept);
+    sxt_trace_close(&heap->trace);
+    free(heap);
     item->state = NULL;
 }
 
-static int make(struct sxt_view_item *item, struct sxt_page *page, sxt_error *error)
+struct sxt_page_heap sxt_view_heap_about(struct sxt_view_item *item)
 {
-    const struct sxt_page_heap heap = {
-        .trace = item->state,
+    const struct sxt_view_heap *heap = item->state;
+    return (struct sxt_page_heap){
+        .trace = heap->trace,
         .name = item->name,
         .with_sources = item->options->with_sources,
         .entry_most = ENTRIES_MOST,
         .progress = sxt_view_progress,
         .progress_data = item,
     };
-    return sxt_page_make_heap(page, &heap, error);
+}
+
+static int make(struct sxt_view_item *item, struct sxt_page *page, sxt_error *error)
+{
+    struct sxt_view_heap *heap = item->state;
+    struct sxt_page_heap about = sxt_view_heap_about(item);
+    about.kept = &heap->kept;
+    return sxt_page_make_heap(page, &about, error);
 }
 
 static int compare(struct sxt_view_item *before, struct sxt_view_item *after, struct sxt_page *page, sxt_error *error)
 {
+    const struct sxt_view_heap *sides[2] = {before->state, after->state};
     const struct sxt_page_heap_diff traces = {
-        .before = before->state,
-        .after = after->state,
+        .before = sides[0]->trace,
+        .after = sides[1]->trace,
         .name = after->name,
         .before_name = before->name,
     };
@@ -63,8 +82,9 @@ static int compare(struct sxt_view_item *before, struct sxt_view_item *after, st
 static int answer(struct sxt_view_item *item, const char *name, const struct sxt_view_query *query,
                   struct sxt_view_reply *reply, sxt_error *error)
 {
+    const struct sxt_view_heap *heap = item->state;
     if (strcmp(name, "address") == 0)
-        return sxt_view_heap_address(item->state, query, reply, error);
+        return sxt_view_heap_address(heap->trace, query, reply, error);
     reply->status = 404;
     return SXT_OK;
 }
@@ -78,5 +98,6 @@ const struct sxt_view_kind sxt_view_heap = {
     .close = close_trace,
     .make = make,
     .compare = compare,
+    .choose = sxt_view_heap_choose,
     .answer = answer,
 };

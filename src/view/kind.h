@@ -65,6 +65,13 @@ struct sxt_view_kind {
     /* The same for what changed between two items of this kind. NULL: they cannot be compared. */
     int (*compare)(struct sxt_view_item *before, struct sxt_view_item *after, struct sxt_page *page, sxt_error *error);
 
+    /*
+     * The page that a query of the URL asks for, in place of the whole one; NULL if it asks for none, and reply->status
+     * if it cannot be shown. It is valid until the next call. May be NULL.
+     */
+    int (*choose)(struct sxt_view_item *item, const struct sxt_view_query *query, const struct sxt_page **page,
+                  struct sxt_view_reply *reply, sxt_error *error);
+
     /* Answers data/NAME if the page has no block of that name. May be NULL. */
     int (*answer)(struct sxt_view_item *item, const char *name, const struct sxt_view_query *query,
                   struct sxt_view_reply *reply, sxt_error *error);

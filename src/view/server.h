@@ -48,8 +48,8 @@ enum MHD_Result sxt_view_handle(void *server, struct MHD_Connection *connection,
 /* --- shell.c: HTML --- */
 
 /* The page of an item, which asks for its data; or of an item that failed. */
-int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_view_item *item, struct sxt_buffer *html,
-                        sxt_error *error);
+int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_view_item *item,
+                        const struct sxt_view_query *query, struct sxt_buffer *html, sxt_error *error);
 
 /* The list of the files. */
 void sxt_view_shell_index(const struct sxt_view_server *server, struct sxt_buffer *html);

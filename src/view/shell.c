@@ -53,8 +53,24 @@ static void write_links(struct sxt_json_writer *json, const struct sxt_view_serv
     }
 }
 
-int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_view_item *item, struct sxt_buffer *html,
-                        sxt_error *error)
+/* The window that the page shows, with which it asks for its data. */
+static void write_query(struct sxt_json_writer *json, const struct sxt_view_query *query)
+{
+    static const char *const names[] = {"from", "until"};
+    uint64_t number;
+    char text[24];
+    sxt_json_write_begin(json, "query", '{');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!sxt_view_query_number(query, names[i], &number))
+            continue;
+        snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+        sxt_json_write_string(json, names[i], sxt_string_of(text));
+    }
+    sxt_json_write_end(json, '}');
+}
+
+int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_view_item *item,
+                        const struct sxt_view_query *query, struct sxt_buffer *html, sxt_error *error)
 {
     struct sxt_buffer served;
     sxt_buffer_init(&served, SIZE_MAX);
@@ -62,6 +78,7 @@ int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_v
     sxt_json_write_begin(&json, NULL, '{');
     write_item_path(&json, "data", server, item, "data/");
     write_links(&json, server, item);
+    write_query(&json, query);
     sxt_json_write_end(&json, '}');
     int status = sxt_page_write_served(item->kind->template, &served, html, error);
     sxt_buffer_free(&served);

@@ -1,6 +1,7 @@
 """The verb view without a browser: who may ask, what is answered, and what goes wrong. tests/pages opens the pages."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -8,6 +9,7 @@ import stat
 import time
 import unittest
 import urllib.parse
+import zlib
 
 from support import mlyze_writer, sextant, tap
 from support.size_writer import Container, Size, Symbol, save, save_diff
@@ -195,6 +197,98 @@ class Files(ViewTest):
             self.assertEqual((error.out, error.err.count("\n")), (b"", 1), error.err)
             self.run_error("view", "--no-browser", good, path, naming=path.name)
         self.run_usage("view")
+
+
+def many_stacks(count=1500):
+    """A trace with more stacks than a page has groups of them."""
+    generator = random.Random(4)
+    events, live, at = [], [], START
+    for i in range(3 * count):
+        at += generator.randrange(100)
+        live.append(4096 * (i + 1))
+        events.append(("alloc", at, live[-1], generator.randrange(1, 500), i % count, i % 3))
+        if len(live) > 50:
+            events.append(("free", at, live.pop(generator.randrange(len(live)))))
+    stacks = [[(0, i + 1, i % 40 + 1), (0, 9, 0)] for i in range(count)]
+    return mlyze_writer.plain(events, START, mlyze_writer.metadata(stacks, ["a.c"], ["main", *[f"f{i}" for i in range(40)]])), events
+
+
+def columns(block):
+    """The numbers of each column of a block, as varints."""
+    data, at, lists = zlib.decompress(block, -15), 0, []
+    while at < len(data):
+        end = at + 4 + int.from_bytes(data[at : at + 4], "little")
+        numbers, value, shift = [], 0, 0
+        for byte in data[at + 4 : end]:
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                numbers.append(value)
+                value = shift = 0
+        lists.append(numbers)
+        at = end
+    return lists
+
+
+class Traces(ViewTest):
+    def sums(self, view, query=""):
+        entries = columns(view.get("0/data/entries" + query).body)
+        return dict(zip(("bytes", "count", "freed", "freed_count", "temporary", "temporary_count", "leaked"), map(sum, entries[1:8])))
+
+    def test_many_stacks_are_grouped_and_no_sum_changes(self):
+        data, events = many_stacks()
+        path = self.file("many.mlyze", data)
+        view = self.view(path)
+        page, sums = view.get("0/data/page").json, self.sums(view)
+        [figures] = self.run_ok("heap", path, "--json").json_lines()
+        self.assertLess(page["rows"], 1500)
+        self.assertGreater(page["folded"], 500)
+        for key in ("allocated_bytes", "allocations", "peak_bytes", "leaked_bytes", "temporary_bytes", "stacks", "events"):
+            if key in figures:
+                self.assertEqual(page["totals"][key], str(figures[key]), key)
+        self.assertEqual((sums["bytes"], sums["count"]), (figures["allocated_bytes"], figures["allocations"]))
+        self.assertEqual((sums["leaked"], sums["temporary"]), (figures["leaked_bytes"], figures["temporary_bytes"]))
+
+    def test_a_window_has_the_figures_of_heap(self):
+        data, events = many_stacks()
+        path = self.file("many.mlyze", data)
+        view = self.view(path)
+        times = [event[1] for event in events]
+        for first, last in ((times[100], times[900]), (times[5], times[5]), (times[0], times[-1]), (times[-1] + 1, times[-1] + 9)):
+            query = f"?from={first}&until={last}"
+            page, sums = view.get("0/data/page" + query).json, self.sums(view, query)
+            rows = self.run_ok("heap", path, "--from", str(first), "--until", str(last), "--top=bytes", "-n", "5000", "--json").json_lines()
+            self.assertEqual(sums["bytes"], sum(row.get("allocated_bytes", 0) for row in rows if "stack" in row))
+            self.assertEqual(page["totals"]["allocated_bytes"], str(sums["bytes"]))
+            live = sum(size for _, time, _, size, *_ in (event for event in events if event[0] == "alloc") if time < first)
+            sizes = {event[2]: event[3] for event in events if event[0] == "alloc"}
+            live -= sum(sizes[event[2]] for event in events if event[0] == "free" and event[1] < first)
+            self.assertEqual(sum(columns(view.get("0/data/before" + query).body)[0]), live)
+            self.assertEqual(page["window_start"], first - START)
+
+    def test_windows_that_are_malformed(self):
+        view = self.view(self.file("t.mlyze", trace()))
+        for query in ("from=1", "until=1", "from=&until=", "from=x&until=5", "from=-1&until=5", "from=2&until=1", "from=1&until=18446744073709551616",
+                      "from=0x1&until=5", "from=1%00&until=2"):  # fmt: skip
+            self.assertEqual(view.get("0/data/page?" + query).status, 400, query)
+        self.assertEqual(view.get(f"0/data/page?from={START}&until={2**64 - 1}").status, 200)
+        self.assertEqual(view.get("0/data/page?from=0&until=1").status, 200)
+
+    def test_the_history_of_an_address_is_that_of_heap(self):
+        path = self.file("many.mlyze", many_stacks()[0])
+        view = self.view(path)
+        for address in ("0x1000", "1001", "0x5000", "0xdead0000"):
+            reply = view.get("0/data/address?address=" + address)
+            expected = self.run_ok("heap", path, "--address", address, "--json").json_lines()
+            for event in expected:
+                for key in [key for key, value in event.items() if value is None]:
+                    del event[key]
+            self.assertEqual(reply.json["count"], len(expected))
+            for got, line in zip(reply.json["events"], expected):
+                self.assertEqual({key: got[key] for key in line if key != "frames"}, {key: line[key] for key in line if key != "frames"})
+        for wrong in ("", "x", "0x", "0x12345678123456789", "12 ", "-1"):
+            self.assertEqual(view.get("0/data/address?" + urllib.parse.urlencode({"address": wrong})).status, 400, wrong)
+        self.assertEqual(view.get("0/data/address").status, 400)
 
 
 class Browser(ViewTest):

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
 import { accessibilityProblems, folder, longTest, open, python, run, sextantJson, test } from "./support/harness.mjs";
-import { makeTrace } from "./support/traces.mjs";
+import { makeLongTrace, makeTrace } from "./support/traces.mjs";
 import { withView } from "./support/view.mjs";
 
 const SIZES = `
@@ -52,6 +52,33 @@ test("a trace: figures are those of the program, and an address has its history"
     assert.equal(await box.locator("tr").count(), events.length);
     assert.equal(await accessibilityProblems(page), "");
     await screenshot(page, "view-heap");
+  });
+});
+
+test("a window in finer bins has the figures that heap prints for it", async () => {
+  const bins = 64;
+  const large = makeLongTrace();
+  await withView([large], async ({ url, origin }) => {
+    const page = await heapReady(await open(url, { origin, hash: `cost=allocated&window=10-${10 + bins}` }));
+    const coarse = await textOf(page, "#window");
+    const address = await page.locator("#finer").getAttribute("href");
+    await page.locator("#finer").click();
+    await page.locator(".fine-window b").waitFor();
+    const [, from, until] = /from=(\d+)&until=(\d+)/.exec(address);
+    for (const [cost, size, blocks] of [["peak", "peak_bytes", "peak_allocations"], ["allocated", "allocated_bytes", "allocations"], ["leaked", "leaked_bytes", "leaked_allocations"], ["temporary", "temporary_bytes", "temporary_allocations"]]) {
+      const rows = sextantJson("heap", large, "--from", from, "--until", until, "--top=" + (cost === "allocated" ? "bytes" : cost), "-n", "100000");
+      await page.getByLabel("Show").selectOption(cost);
+      const sums = [size, blocks].map((key) => number(rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)));
+      await page.waitForFunction((text) => document.getElementById("window").textContent.includes(text), `${sums[0]} bytes in ${sums[1]} blocks`);
+      if (cost === "allocated") assert.ok(coarse.includes(`${sums[0]} bytes in ${sums[1]} blocks`), coarse);
+    }
+    const { bin_width: fine } = await page.evaluate(async () => (await fetch(JSON.parse(document.getElementById("served").textContent).data + "page" + location.search)).json());
+    const { bin_width: wide } = await page.evaluate(async () => (await fetch(JSON.parse(document.getElementById("served").textContent).data + "page")).json());
+    assert.ok(fine < wide, `${fine} ${wide}`);
+    assert.equal(await accessibilityProblems(page), "");
+    await screenshot(page, "view-heap-window");
+    await page.getByRole("link", { name: "Whole trace in coarse bins" }).click();
+    await page.locator("#totals", { hasText: number(sextantJson("heap", large)[0].allocated_bytes) }).waitFor();
   });
 });
 

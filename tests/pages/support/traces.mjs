@@ -50,9 +50,40 @@ else:
 open(out, "wb").write(data)
 `;
 
+const LONG = `
+import random
+import sys
+from support import mlyze_writer
+
+START = 1_700_000_000_000_000
+generator = random.Random(7)
+functions = ["main"] + [f"level{i}" for i in range(40)] + ["leaf"]
+stacks = [[(0, 10 + i % 7, 41), (0, 20 + i % 50, 1 + i % 40), (0, 30 + i // 50, 1 + i // 50), (0, 1, 0)] for i in range(2000)]
+events, live, time = [], [], START
+for i in range(20000):
+    time += generator.randrange(500)
+    if len(live) > 200 and generator.random() < 0.5:
+        events.append(("free", time, live.pop(generator.randrange(len(live)))))
+    else:
+        live.append(0x10000 + 0x1000 * i)
+        stack = generator.randrange(2000) if generator.random() < 0.5 else generator.randrange(20)
+        events.append(("alloc", time, live[-1], generator.randrange(1, 2000), stack, generator.randrange(3)))
+        if generator.random() < 0.1:
+            events.append(("free", time + 1, live.pop()))
+            time += 1
+open(sys.argv[1], "wb").write(mlyze_writer.plain(events, START, mlyze_writer.metadata(stacks, ["/src/a.c"], functions)))
+`;
+
 /** Writes a trace of a KIND: before, after, hostile, empty or one. SOURCE is the file that alloc_node is in. */
 export function makeTrace(kind, source = "/src/node.c") {
   const path = join(folder, kind + ".mlyze");
   python(SCRIPT, kind, path, source);
+  return path;
+}
+
+/** A trace with more stacks than a page has groups of them, over some seconds. */
+export function makeLongTrace() {
+  const path = join(folder, "long.mlyze");
+  python(LONG, path);
   return path;
 }

@@ -7,6 +7,8 @@ interface Served {
   data: string;
   /** All pages of the same file. */
   pages: { title: string; url: string; current: boolean }[];
+  /** What every request for data has: the window of the page. */
+  query: Record<string, string>;
   /** The list of all files, if there are several. */
   files?: string;
 }
@@ -20,8 +22,8 @@ function readServed(): Served | null {
 export const served = readServed();
 
 async function get(name: string, query?: Record<string, string>): Promise<Response> {
-  const text = query ? "?" + new URLSearchParams(query).toString() : "";
-  const response = await fetch(served!.data + name + text);
+  const text = new URLSearchParams({ ...served!.query, ...query }).toString();
+  const response = await fetch(served!.data + name + (text ? "?" + text : ""));
   if (!response.ok) throw new Error((await response.text()).trim() || `status ${response.status}`);
   return response;
 }

@@ -14,6 +14,7 @@ import { AddressBox } from "./address_box";
 import { Addresses, Lifetimes, Markers, Sizes, Threads } from "./charts";
 import { chosenRows, parseChosen } from "./chosen";
 import { Detail } from "./detail";
+import { FineWindow } from "./fine_window";
 import { HeapModel } from "./model";
 import { costOf, useHeapState, windowOf } from "./state";
 import { Timeline } from "./timeline";
@@ -150,6 +151,7 @@ export function App({ model }: { model: HeapModel }) {
       </header>
       <Timeline model={model} window={window} chosen={live} onChange={setWindow} />
       <WindowText model={model} window={window} cost={cost} figures={figures} onReset={() => setWindow({ from: 0, to: info.bins })} />
+      <FineWindow model={model} window={window} />
       <div class="filters" role="search" aria-label="View">
         <label>Show{" "}
           <select value={cost} onChange={(event) => update({ cost: event.currentTarget.value })}>

@@ -72,6 +72,10 @@ export interface HeapInfo {
   functions: number;
   frames: number;
   nodes: number;
+  /** A window of a trace: when it begins, in microseconds since the start of the trace. */
+  window_start?: number;
+  /** How many events a window may have to be shown in finer bins; absent in a report. */
+  fine_events?: number;
 }
 
 /** Numbers by power of two: index 0 is the value 0, index N holds the values from 2^(N-1) to 2^N - 1. */
@@ -189,6 +193,10 @@ export class HeapModel {
     await this.loadEntries(counts, peakBytes, peakTime);
     const points = new TableReader(await this.source.block("timeline"));
     this.timeline = { peak: points.numbers(new Float64Array(info.points)), live: points.numbers(new Float64Array(info.points)) };
+    if (info.window_start !== undefined) {
+      const before = new TableReader(await this.source.block("before"));
+      this.entries.before = { bytes: before.numbers(new Float64Array(info.rows)), count: before.numbers(new Float64Array(info.rows)) };
+    }
     if (info.has_sources) await this.loadSources();
   }
 

@@ -64,10 +64,10 @@ export function WindowText({ model, window, cost, figures, onReset }: { model: H
   const at = cost === "peak" ? `, at ${duration((model.entries.peakTime[peak] - Number(model.info.totals.start)) * 1000)}` : "";
   return (
     <p id="window">
-      <b>{isWhole ? "Whole trace" : `Window from ${time(window.from)} to ${time(window.to)}`}</b>
+      <b>{isWhole ? (model.info.window_start === undefined ? "Whole trace" : "Whole window") : `Window from ${time(window.from)} to ${time(window.to)}`}</b>
       {`: ${counted(total(figures.bytes), "byte")} in ${counted(total(figures.count), "block")} ${COST_TEXT[cost].name}${at} `}
       <span class="dim">({COST_TEXT[cost].about}). {isWhole ? count(bins) : `${count(window.to - window.from)} of ${count(bins)}`} bins of {duration(width * 1000)}; windows snap to bins.</span>{" "}
-      <button onClick={onReset} disabled={isWhole}>Whole trace</button>
+      <button onClick={onReset} disabled={isWhole}>{model.info.window_start === undefined ? "Whole trace" : "Whole window"}</button>
     </p>
   );
 }

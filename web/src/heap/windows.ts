@@ -18,6 +18,8 @@ export interface Entries {
   /** By bin. */
   peakBytes: Float64Array;
   peakTime: Float64Array;
+  /** By row: what was live when the first bin began, if that is not the beginning of the trace. */
+  before?: Figures;
 }
 
 export const COSTS = ["peak", "leaked", "allocated", "temporary", "growth"] as const;
@@ -44,7 +46,8 @@ function add(entries: Entries, from: number, to: number, out: Figures, bytes: Fl
 
 /** What is live by row when a bin begins. */
 export function liveAt(entries: Entries, bin: number, rows: number): Figures {
-  const out = { bytes: new Float64Array(rows), count: new Float64Array(rows) };
+  const { before } = entries;
+  const out = { bytes: before?.bytes.slice() ?? new Float64Array(rows), count: before?.count.slice() ?? new Float64Array(rows) };
   add(entries, 0, bin, out, entries.bytes, entries.count);
   add(entries, 0, bin, out, entries.freedBytes, entries.freedCount, -1);
   return out;
@@ -84,6 +87,7 @@ export function liveOver(entries: Entries, isChosen: Uint8Array): Float64Array {
   const bins = entries.first.length - 1;
   const live = new Float64Array(bins);
   let sum = 0;
+  entries.before?.bytes.forEach((bytes, row) => (sum += isChosen[row] ? bytes : 0));
   for (let bin = 0; bin < bins; bin++) {
     for (let i = entries.first[bin]; i < entries.first[bin + 1]; i++)
       if (isChosen[entries.row[i]]) sum += entries.bytes[i] - entries.freedBytes[i];
