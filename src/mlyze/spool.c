@@ -480,7 +480,7 @@ static int keep_note(struct sxt_spool *spool, const struct sxt_spool_way *way, s
                      sxt_error *error)
 {
     bool is_event = record->note == SXT_SPOOL_GC || record->note == SXT_SPOOL_MAPPING;
-    if (is_event || (!spool->is_consumed && !spool->pieces[way->piece].is_copy))
+    if (is_event || (!spool->is_consumed && !spool->is_watched && !spool->pieces[way->piece].is_copy))
         return SXT_OK;
     record->data = (const uint8_t *)sxt_arena_copy(&spool->kept, record->data, record->data_size);
     if (record->data == NULL)

@@ -199,6 +199,44 @@ const struct sxt_spool_consumed *sxt_spool_get_consumed(const struct sxt_spool *
 int sxt_spool_replay(struct sxt_spool *spool, const sxt_trace_event *events, struct sxt_spool_live *live, size_t count,
                      sxt_error *error);
 
+/* --- spool_watch.c: a spool that the recorder writes, and that `record` may consume at the same time --- */
+
+/* A block that an event ended: a FREE, or an ALLOC at an address that was live. */
+struct sxt_spool_ended {
+    uint64_t size;
+    uint32_t stack;
+    uint16_t thread;
+    bool is_there;
+};
+
+/*
+ * As sxt_spool_follow, but goes on from the newest checkpoint, if there is one: sxt_spool_get_consumed says which
+ * events come before it. They are to be given to sxt_spool_watch_replay before anything is read. `record` must not save
+ * a checkpoint during this call, nor from sxt_spool_catch_up to the end of reading.
+ */
+int sxt_spool_watch(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
+
+/* As sxt_spool_open, for sxt_spool_watch_read: nothing writes to the spool any more. */
+int sxt_spool_watch_whole(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
+
+/* Whether a newer checkpoint was saved since the spool was opened, or another program was executed. */
+bool sxt_spool_is_stale(const struct sxt_spool *spool, const uint8_t *data);
+
+/* As sxt_spool_read and sxt_spool_replay, with the block that each event ended. */
+int sxt_spool_watch_read(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_ended *ended,
+                         size_t capacity, size_t *count, sxt_error *error);
+int sxt_spool_watch_replay(struct sxt_spool *spool, const sxt_trace_event *events, struct sxt_spool_ended *ended,
+                           size_t count, sxt_error *error);
+
+/* Takes back the last event that was not taken back yet. False if memory is short. */
+bool sxt_spool_watch_undo(struct sxt_spool *spool, const sxt_trace_event *event, const struct sxt_spool_ended *ended);
+
+/* Moves the blocks that are live from one spool to another. */
+void sxt_spool_watch_move(struct sxt_spool *to, struct sxt_spool *from);
+
+/* The facts as they are by now. Their lists are valid until the spool is used again. */
+const struct sxt_spool_facts *sxt_spool_watch_facts(struct sxt_spool *spool);
+
 /* Only finds out what was taken out of a spool, and where its content is: there are no events and no facts. */
 int sxt_spool_peek(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
 

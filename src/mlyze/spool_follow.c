@@ -235,6 +235,8 @@ static bool set_pieces(struct sxt_spool *spool, size_t first, size_t end)
     }
     way->piece = first;
     way->piece_end = end;
+    if (way->word > piece->word_count) /* of a checkpoint that belongs to other windows */
+        way->word = piece->word_count;
     return true;
 }
 
@@ -251,8 +253,8 @@ static int read_notes_of_way(struct sxt_spool *spool, struct sxt_spool_way *way,
         uint32_t sequence = spool->pieces[i].sequence;
         if (sequence < way->noted_sequence)
             continue;
-        struct sxt_spool_way notes = {
-            .piece = i, .piece_end = i + 1, .word = sequence == way->noted_sequence ? way->noted_word : 0};
+        size_t most = spool->pieces[i].word_count, word = sequence == way->noted_sequence ? way->noted_word : 0;
+        struct sxt_spool_way notes = {.piece = i, .piece_end = i + 1, .word = word < most ? word : most};
         status = sxt_spool_read_notes_of(spool, &notes, error);
         way->noted_sequence = sequence;
         way->noted_word = notes.word;

@@ -375,6 +375,13 @@ static void end_waiting(struct sxt_spool *spool, uint64_t address)
     }
 }
 
+/* BLOCK ends, if there is one. */
+static void note_end(struct sxt_spool *spool, const struct sxt_live_block *block, bool is_there)
+{
+    spool->ended = (struct sxt_spool_ended){
+        .size = block->size, .stack = block->site, .thread = block->thread, .is_there = is_there};
+}
+
 static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *record, const struct found *found,
                       sxt_trace_event *event, sxt_error *error)
 {
@@ -385,12 +392,18 @@ static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *re
     else if ((place = sxt_live_add_hash(&spool->live, found->hash, &is_new)) == SXT_LIVE_NOWHERE)
         return sxt_fail_memory(error, spool->live.count * sizeof(struct sxt_live_block));
     struct sxt_live_block *block = sxt_live_at(&spool->live, place);
+    if (__builtin_expect(spool->is_watched, 0))
+        note_end(spool, block, !is_new);
     spool->live_bytes += record->size - (is_new ? 0 : block->size);
     block->size = record->size;
     uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
     event->kind = SXT_TRACE_ALLOC;
     event->stack = spool->stack_numbers[stack] - 1; /* every used stack has a number */
     event->size = record->size;
+    if (__builtin_expect(spool->is_watched, 0)) {
+        block->site = event->stack;
+        block->thread = event->thread;
+    }
     return SXT_OK;
 }
 
@@ -402,6 +415,8 @@ static bool take_free(struct sxt_spool *spool, uint64_t address, uint64_t tick, 
         spool->unmatched++;
         return false;
     }
+    if (__builtin_expect(spool->is_watched, 0))
+        note_end(spool, sxt_live_at(&spool->live, found->place), true);
     spool->live_bytes -= sxt_live_at(&spool->live, found->place)->size;
     sxt_live_remove(&spool->live, found->place);
     if (spool->ends != NULL)
@@ -549,6 +564,21 @@ int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct
     while (*count < capacity && take_next(spool, &events[*count], &is_event, &status, error)) {
         if (live != NULL)
             live[*count] = (struct sxt_spool_live){spool->live_bytes, spool->live.count};
+        *count += is_event;
+    }
+    return status;
+}
+
+int sxt_spool_watch_read(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_ended *ended,
+                         size_t capacity, size_t *count, sxt_error *error)
+{
+    int status = SXT_OK;
+    bool is_event;
+    *count = 0;
+    spool->ended.is_there = false;
+    while (*count < capacity && take_next(spool, &events[*count], &is_event, &status, error)) {
+        ended[*count] = spool->ended;
+        spool->ended.is_there = false;
         *count += is_event;
     }
     return status;

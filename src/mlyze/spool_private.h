@@ -130,7 +130,11 @@ struct sxt_spool {
     uint64_t notes;        /* offset of the last NOTES chunk */
     bool is_resumed;       /* it goes on from a checkpoint */
     struct sxt_spool_consumed consumed;
-    uint64_t longest_wait; /* ticks */
+    /* spool_watch.c */
+    bool is_watched;              /* blocks have a stack and a thread, and `ended` is filled */
+    struct sxt_spool_ended ended; /* by the last event */
+    uint64_t checkpoint;          /* that it goes on from */
+    uint64_t longest_wait;        /* ticks */
     uint64_t last_time;
     uint64_t unmatched;
 };

@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
@@ -96,6 +98,38 @@ static uint64_t read_all(const uint8_t *data, size_t size, size_t batch, bool *i
     return sum;
 }
 
+/* The same spool as one that others consume: after everything was taken back, nothing is live. */
+static void watch(const uint8_t *data, size_t size)
+{
+    struct sxt_spool *spool = NULL;
+    struct sxt_spool_ended ended[BATCH];
+    sxt_trace_event events[BATCH];
+    size_t count = 1, all = 0;
+    bool is_done = false;
+    int fd = memfd_create("spool", MFD_CLOEXEC);
+    SXT_HOLDS(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    const uint8_t *mapped = mmap(NULL, size + SXT_SPOOL_WINDOW_MOST, PROT_READ, MAP_SHARED, fd, 0);
+    SXT_HOLDS(mapped != MAP_FAILED);
+    int status = sxt_spool_watch(mapped, size, &spool, NULL);
+    if (status == SXT_OK)
+        status = sxt_spool_catch_up(spool, mapped, fd, true, &is_done, NULL);
+    while (status == SXT_OK && is_done && count > 0 && all < 100000) {
+        status = sxt_spool_watch_read(spool, events, ended, BATCH, &count, NULL);
+        const struct sxt_spool_facts *facts = sxt_spool_watch_facts(spool);
+        for (size_t i = 0; i < count; i++) {
+            SXT_HOLDS(events[i].kind != SXT_TRACE_ALLOC || events[i].stack < facts->stack_count);
+            SXT_HOLDS(!ended[i].is_there || ended[i].stack < facts->stack_count);
+        }
+        for (size_t i = count; i > 0; i--)
+            SXT_HOLDS(sxt_spool_watch_undo(spool, &events[i - 1], &ended[i - 1]));
+        SXT_HOLDS(sxt_spool_watch_replay(spool, events, ended, count, NULL) == SXT_OK);
+        all += count;
+    }
+    sxt_spool_close(&spool);
+    munmap((void *)(uintptr_t)mapped, size + SXT_SPOOL_WINDOW_MOST);
+    close(fd);
+}
+
 /* A third of the bytes becomes windows, a third notes, and the rest a checkpoint. */
 static void read_checkpoint(const uint8_t *data, size_t size)
 {
@@ -108,6 +142,7 @@ static void read_checkpoint(const uint8_t *data, size_t size)
     ((struct sxt_spool_control *)(void *)(made + SXT_SPOOL_CONTROL_OFFSET))->checkpoint = offset;
     bool is_spool;
     (void)read_all(made, made_size, BATCH, &is_spool);
+    watch(made, made_size);
     free(made);
 }
 
@@ -131,6 +166,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t sum = read_all(made, made_size, BATCH, &first);
     SXT_HOLDS(sum == read_all(made, made_size, 1 + size % 5, &second) && first == second);
     SXT_HOLDS(as_file || first);
+    if (first)
+        watch(made, made_size);
     free(made);
     return 0;
 }
