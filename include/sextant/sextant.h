@@ -9,6 +9,7 @@
 #include <sextant/ksym.h>
 #include <sextant/ksym_writer.h>
 #include <sextant/lidia.h>
+#include <sextant/live.h>
 #include <sextant/process.h>
 #include <sextant/profile.h>
 #include <sextant/record.h>
