@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/heap_live.h"
 #include "cli/heap_processes.h"
 #include "cli/server_options.h"
 #include "cli/verbs.h"
@@ -40,6 +41,12 @@ static const struct cli_option options[] = {
     {"from", 0, "MOMENT", "leave out what happened before", NULL},
     {"until", 0, "MOMENT", "leave out what happened after", NULL},
     {"between", 0, "A B", "what grew between two moments: --from A --until B", NULL},
+    {"live", 0, NULL,
+     "the heap of a program that is being recorded, until it ends: FILE\n"
+     "is the trace that record will write, its folder, or a process ID;\n"
+     "in a pipe or with --json one object per second",
+     NULL},
+    {"interval", 0, "S", "for --live: refresh every S seconds (default 1)", NULL},
     {"symbolize", 0, NULL,
      "first find names for addresses that have none, and store them\nin FILE, or in the file given by -o", NULL},
     {"search", 0, "DIR", "for --symbolize: also search binaries, debug files and archives\nbelow DIR; may be repeated",
@@ -75,6 +82,7 @@ static const struct cli_example examples[] = {
     {"sextant heap app.mlyze --address 0x55d0c0de", "who had this address, and when"},
     {"sextant heap app.mlyze --symbolize --search /srv/binaries", "names for a trace from another machine"},
     {"sextant record --follow-fork -o heap/app.mlyze -- make; sextant heap heap", "all processes of a build"},
+    {"sextant heap --live 1234", "the heap of process 1234, which is being recorded, as top shows it"},
     {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a flame graph"},
     {NULL, NULL},
 };
@@ -297,6 +305,10 @@ static int run(const struct cli_arguments *arguments)
     struct cli_heap heap = {0};
     if (arguments->word_count == 0)
         return cli_usage(arguments->verb, "no file given");
+    if (cli_given(arguments, "live"))
+        return cli_heap_live(arguments);
+    if (cli_given(arguments, "interval"))
+        return cli_usage(arguments->verb, "--interval needs --live");
     int status = cli_heap_request_parse(arguments, &request);
     if (status == CLI_DONE)
         status = cli_heap_are_several(arguments) ? cli_heap_processes_open(arguments, &processes, &heap)
