@@ -72,7 +72,7 @@ int sxt_sessions_open(struct sxt_store *store, struct sxt_sessions **out, sxt_er
         sxt_sessions_close(out);
         return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "the system has no random numbers");
     }
-    int status = read_secrets(store, sessions, NULL);
+    int status = store != NULL ? read_secrets(store, sessions, NULL) : SXT_ERROR_NOT_FOUND;
     if (status == SXT_OK && sessions->count == 0 && make_secret(store, random, NULL) == SXT_OK)
         status = read_secrets(store, sessions, NULL);
     if (status != SXT_OK || sessions->count == 0) {

@@ -19,7 +19,10 @@ struct sxt_sessions;
 #define SXT_SESSION_SECONDS ((uint64_t)7 * 86400)
 #define SXT_SESSION_SIZE    384 /* the longest value of the cookie, and a NUL */
 
-/* Reads the secret of the store, which is made if there is none. If the store refuses, it is one for this process. */
+/*
+ * Reads the secret of the store, which is made if there is none. Without a store, or if it refuses, it is one for this
+ * process.
+ */
 int sxt_sessions_open(struct sxt_store *store, struct sxt_sessions **out, sxt_error *error);
 void sxt_sessions_close(struct sxt_sessions **sessions);
 

@@ -39,10 +39,16 @@ sxt_string sxt_text_keep(struct sxt_request *request, sxt_string text)
     return (sxt_string){copy, text.size};
 }
 
+/* The kernel is also asked for addresses that have no module. */
+static bool is_kernel(sxt_string name)
+{
+    return name.size > 7 && memcmp(name.data, "[kernel", 7) == 0;
+}
+
 /* By its name in the text: "/usr/bin/app" is "app", "[ext4]" is "ext4.ko", the kernel is "vmlinux". */
 static void wanted_name(sxt_string name, char out[256])
 {
-    if (name.size > 7 && memcmp(name.data, "[kernel", 7) == 0) {
+    if (is_kernel(name)) {
         memcpy(out, "vmlinux", 8);
         return;
     }
@@ -146,7 +152,7 @@ static int note_ids(void *data, const struct sxt_catalog_listed *listed)
 
 static bool choose_id(struct sxt_text_binaries *binaries, struct sxt_text_module *module, struct sxt_catalog_id *id)
 {
-    bool is_nameless = module->name.size == 0 || (module->name.data[0] == '[' && binaries->chosen != NULL);
+    bool is_nameless = module->name.size == 0 || is_kernel(module->name);
     if (module->build_id.size > 0) {
         if (sxt_catalog_parse_build_id(module->build_id, id))
             return true;

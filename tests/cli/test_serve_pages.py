@@ -321,6 +321,17 @@ class Text(PagesTest):
         for frame in self.expected(address):
             self.assertIn(frame["function"], filtered)
 
+    def test_addresses_without_a_module(self):
+        """Of Go's runtime, and of kernels: they are of the binary that was chosen."""
+        address = self.addresses[4]
+        for line in (f"[signal SIGSEGV: code=0x1 addr=0x0 pc={address:#x}]", f"lr : {address + 1:#x}"):
+            self.assertEqual(self.ask(line)["answered"], 0)
+            answers = self.ask(line, "?file=" + self.info["file_id"])["lines"][0]["answers"]
+            self.assertEqual([answer["frames"] for answer in answers], [self.expected(address)], line)
+        symbol = f" vfs_read+0x2c/0x310 [ext4]\n outer+0x4/{len(self.addresses):#x}"
+        named = self.ask(symbol, "?file=" + self.info["file_id"])
+        self.assertEqual([module["name"] for module in named["modules"]], ["[ext4]", "[kernel.kallsyms]"])
+
     def test_modules_that_are_not_found(self):
         named = self.ask("#0 0x1 (/x/y+0x1) (BuildId: abcd)\n#1 0x1 (/bin/none+0x1)\n#1 0x1 (/bin/none+0x2)\n")
         found = [(module["name"], module["found"]) for module in named["modules"]]

@@ -7,13 +7,16 @@
  *     m, j  a request of Pyroscope's clients, in protobuf or JSON
  *     s  what /symbolicate/v5 is asked          a  what /source/v1 and /asm/v1 are asked
  *     q  what /api/symbolize is asked
+ *     n  the name of a report                   c  a key file, a zero byte, the value of a Cookie header
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/buffer.h"
 #include "base/string.h"
+#include "catalog/private.h"
 #include "property.h"
 #include "service/byte_range.h"
 #include "service/expand.h"
@@ -23,6 +26,7 @@
 #include "service/pyroscope_message.h"
 #include "service/question.h"
 #include "service/routing.h"
+#include "service/session.h"
 #include "service/symbolicate.h"
 
 #define EXPANDED ((uint64_t)1 << 20)
@@ -34,6 +38,8 @@ static void fuzz_range(const char *text);
 static void fuzz_symbolicate(const char *text, size_t size);
 static void fuzz_module_question(const char *text, size_t size);
 static void fuzz_questions(const char *text, size_t size);
+static void fuzz_report_name(const char *text);
+static void fuzz_cookie(char *text, size_t size);
 static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t size);
 static void fuzz_message(bool is_json, const uint8_t *data, size_t size);
 
@@ -67,6 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_module_question(text, size - 1);
     else if (*data == 'q')
         fuzz_questions(text, size - 1);
+    else if (*data == 'n')
+        fuzz_report_name(text);
+    else if (*data == 'c')
+        fuzz_cookie(text, size - 1);
     free(text);
     return 0;
 }
@@ -191,6 +201,39 @@ static void fuzz_questions(const char *text, size_t size)
         SXT_HOLDS(questions.items[i].id_count > 0 && questions.items[i].first + questions.items[i].count <=
                                                          questions.addresses_memory.size / sizeof(uint64_t));
     sxt_questions_free(&questions);
+}
+
+/* A name is part of the names of objects: nothing in it leads elsewhere, and what a store lists is one again. */
+static void fuzz_report_name(const char *text)
+{
+    struct sxt_catalog_report report;
+    if (sxt_catalog_is_report_name(text)) {
+        SXT_HOLDS(strlen(text) <= SXT_CATALOG_REPORT_NAME_MAX && *text != '/' && *text != '.');
+        SXT_HOLDS(strstr(text, "//") == NULL && strstr(text, "/.") == NULL && strpbrk(text, "~\\ %<>\"'") == NULL);
+    }
+    if (sxt_catalog_parse_report(text, &report))
+        SXT_HOLDS(sxt_catalog_is_report_name(report.name) && strlen(report.hash) == 64 && report.time_us >= 0);
+}
+
+/* Whoever does not know the secret is nobody, and what the server sealed is opened. */
+static void fuzz_cookie(char *text, size_t size)
+{
+    struct sxt_keys *keys;
+    struct sxt_sessions *sessions;
+    char value[SXT_SESSION_SIZE], cookie[SXT_SESSION_SIZE + 32];
+    size_t file_size = strnlen(text, size);
+    if (sxt_keys_parse((sxt_string){text, file_size}, &keys, NULL) != SXT_OK)
+        return;
+    SXT_HOLDS(sxt_sessions_open(NULL, &sessions, NULL) == SXT_OK);
+    if (file_size < size)
+        SXT_HOLDS(sxt_session_find(sessions, keys, text + file_size + 1, 1000) == NULL);
+    const struct sxt_key key = {.id = "a", .tenant = "", .hash = {1}};
+    sxt_session_print(sessions, &key, 1000, value);
+    snprintf(cookie, sizeof cookie, "x=y; " SXT_SESSION_COOKIE "=%s", value);
+    const struct sxt_key *found = sxt_session_find(sessions, keys, cookie, 1000);
+    SXT_HOLDS(found == NULL || memcmp(found->hash, key.hash, sizeof key.hash) == 0);
+    sxt_sessions_close(&sessions);
+    sxt_keys_close(&keys);
 }
 
 static int collect(void *context, const void *data, size_t size, sxt_error *error)

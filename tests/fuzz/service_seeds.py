@@ -36,6 +36,9 @@ def seeds():
         b'q{"files":[{"build_id":"ab12","addresses":["0x1","0x2"],"kind":"file_offset"},'
         b'{"file_id":"d--nFqkSpJIXRFeHMp_Smg","addresses":[],"return_addresses":true}],"compact":true}'
     )
+    yield "report-name", b"nci/main/app.size"
+    yield "report-key", b"nci~main/0006606891756518-" + b"c5" * 32 + b"-size"
+    yield "cookie", b"ca:one\n\0x=1; sextant=61.3e9." + b"ab" * 32
 
 
 def pack(data):

@@ -176,7 +176,7 @@ test("a kept diff opens and says the change in bytes", async () => {
   });
 });
 
-test("hostile names are text", async () => {
+longTest("hostile names are text", async () => {
   await withServer([], async ({ url, put }) => {
     const data = readFileSync(app);
     for (const [i, name] of HOSTILE.entries()) {

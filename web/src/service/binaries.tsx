@@ -23,13 +23,13 @@ function Row({ binary, search }: { binary: Binary; search: string }) {
           <bdi>{binary.name ?? "(no name)"}</bdi>
         </a>
         {binary.incomplete && (
-          <span class="tag poor" title="An upload is not complete yet">
+          <span class="tag poor first" title="An upload is not complete yet">
             {binary.incomplete.parts} of {binary.incomplete.of} parts
           </span>
         )}
       </td>
       <td class="mono id" title={binary.build_id ?? undefined}>{binary.build_id ?? <span class="dim">none</span>}</td>
-      <td class="mono id" title={binary.file_id ?? undefined}>{binary.file_id ?? <span class="dim">none</span>}</td>
+      <td class="mono id second" title={binary.file_id ?? undefined}>{binary.file_id ?? <span class="dim">none</span>}</td>
       <td>{binary.arch ?? ""}</td>
       <td>
         <span class={"tag " + quality.level}>{quality.word}</span>
@@ -50,7 +50,7 @@ function Table({ listed }: { listed: Listed }) {
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Build ID</th>
-            <th scope="col">FileID</th>
+            <th scope="col" class="second">FileID</th>
             <th scope="col">Machine</th>
             <th scope="col">Answers</th>
             <th scope="col" class="number">Functions</th>
