@@ -22,6 +22,9 @@
 #define QUESTIONS_MAX 200
 #define PLACES_MAX    16
 
+/* The most bytes of names in an answer. */
+#define CHAIN_MAX ((size_t)8 << 20)
+
 /* How many functions before an address are looked at: one may lie inside another. */
 #define FUNCTIONS_BACK 64
 
@@ -132,6 +135,15 @@ size_t sxt_view_lookup(struct sxt_view_symbols_state *state, uint64_t address)
     }
 }
 
+/* Rows can share names, so that a chain of a small file may have gigabytes of them. */
+static bool is_too_long(const struct sxt_answer *answer)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < answer->count; i++)
+        size += answer->frames[i].function.size + answer->frames[i].file.size;
+    return size > CHAIN_MAX;
+}
+
 /* Prints the record of lookup. */
 static int print_record(const struct sxt_answer *answer, char **text, size_t *size, sxt_error *error)
 {
@@ -175,6 +187,10 @@ static int write_answer(struct sxt_view_symbols_state *state, sxt_string text, c
         answer.is_placed = true;
         answer.count = sxt_view_lookup(state, *address);
         answer.frames = state->frames;
+    }
+    if (is_too_long(&answer)) {
+        answer.count = 0;
+        problem = "the names of this answer are too long to show them";
     }
     for (size_t i = 0; i < answer.count; i++)
         sxt_archive_whole_range(state->archive, &answer.frames[i]);

@@ -15,6 +15,9 @@
 /* The most other names that are listed, as in answers of lookup. */
 #define ALIASES_MAX 256
 
+/* After how many names it is asked whether that takes too long. */
+#define BETWEEN 256
+
 /* The rows of a function. */
 struct whole {
     uint64_t start, end;
@@ -46,9 +49,15 @@ static struct whole find_whole(const struct sxt_view_symbols_state *state, size_
     return whole;
 }
 
+/* Rows of one name mostly share its bytes. */
+static bool same_name(sxt_string a, sxt_string b)
+{
+    return (a.data == b.data && a.size == b.size) || sxt_string_equal(a, b);
+}
+
 static bool is_piece(const struct sxt_view_symbols_state *state, const struct whole *whole, size_t index)
 {
-    return sxt_string_equal(sxt_view_function_name(&state->functions, index), whole->name);
+    return same_name(sxt_view_function_name(&state->functions, index), whole->name);
 }
 
 /* The row after those of a function of the list. */
@@ -106,7 +115,7 @@ static void write_aliases(const struct sxt_view_symbols_state *state, size_t ind
     }
     sxt_json_write_begin(json, "aliases", '[');
     for (size_t i = 0; i < count && i < ALIASES_MAX; i++)
-        sxt_json_write_string(json, NULL, names[i]);
+        sxt_json_write_string(json, NULL, sxt_view_shown(names[i]));
     sxt_json_write_end(json, ']');
     sxt_json_write_number(json, "alias_count", count);
     sxt_json_write_bool(json, "ambiguous", ambiguous);
@@ -148,36 +157,42 @@ int sxt_view_write_function(struct sxt_view_symbols_state *state, size_t index, 
     return SXT_OK;
 }
 
+static void write_range(const struct sxt_view_symbols_state *state, size_t index, struct sxt_json_writer *json)
+{
+    const struct sxt_view_function *item = &state->functions.items[index];
+    sxt_range row = {0};
+    if (!state->functions.is_ksym)
+        (void)sxt_archive_row(state->archive, item->row, &row);
+    sxt_json_write_begin(json, NULL, '{');
+    sxt_json_write_number(json, "index", index);
+    sxt_json_write_address(json, "address", item->address);
+    sxt_json_write_number(json, "size", item->size);
+    write_optional(json, "file", sxt_view_shown(row.file));
+    sxt_json_write_end(json, '}');
+}
+
 /* All functions of that name: the pieces of one, or several. */
 int sxt_view_write_ranges(struct sxt_view_symbols_state *state, size_t index, struct sxt_view_window window,
                           struct sxt_json_writer *json, sxt_error *error)
 {
     const struct sxt_view_functions *functions = &state->functions;
     sxt_string name = sxt_view_function_name(functions, index);
+    struct sxt_view_budget budget = {0};
     uint64_t total = 0, bytes = 0;
-    (void)error;
-    for (size_t i = 0; i < functions->count; i++)
-        if (sxt_string_equal(sxt_view_function_name(functions, i), name)) {
-            total++;
-            bytes = end_of(bytes, functions->items[i].size);
-        }
-    begin_part(json, total, window);
-    uint64_t number = 0;
+    sxt_json_write_begin(json, NULL, '{');
+    sxt_json_write_number(json, "from", window.from);
+    sxt_json_write_begin(json, "items", '[');
     for (size_t i = 0; i < functions->count; i++) {
-        const struct sxt_view_function *item = &functions->items[i];
-        sxt_range row = {0};
-        if (!sxt_string_equal(sxt_view_function_name(functions, i), name) || !is_in(window, number++))
+        if (i % BETWEEN == 0 && sxt_view_is_over(&budget))
+            return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "the names are too long to compare all of them");
+        if (!same_name(sxt_view_function_name(functions, i), name))
             continue;
-        if (!functions->is_ksym)
-            (void)sxt_archive_row(state->archive, item->row, &row);
-        sxt_json_write_begin(json, NULL, '{');
-        sxt_json_write_number(json, "index", i);
-        sxt_json_write_address(json, "address", item->address);
-        sxt_json_write_number(json, "size", item->size);
-        write_optional(json, "file", row.file);
-        sxt_json_write_end(json, '}');
+        if (is_in(window, total++))
+            write_range(state, i, json);
+        bytes = end_of(bytes, functions->items[i].size);
     }
     sxt_json_write_end(json, ']');
+    sxt_json_write_number(json, "total", total);
     sxt_json_write_number(json, "bytes", bytes);
     sxt_json_write_end(json, '}');
     return SXT_OK;
@@ -200,11 +215,11 @@ int sxt_view_write_inlines(struct sxt_view_symbols_state *state, size_t index, s
                 continue;
             sxt_json_write_begin(json, NULL, '{');
             sxt_json_write_number(json, "depth", row.depth);
-            sxt_json_write_string(json, "function", row.function);
+            sxt_json_write_string(json, "function", sxt_view_shown(row.function));
             sxt_json_write_address(json, "address", row.address);
             sxt_json_write_number(json, "size", row.length);
-            write_optional(json, "file", row.file);
-            write_optional(json, "call_file", row.call_file);
+            write_optional(json, "file", sxt_view_shown(row.file));
+            write_optional(json, "call_file", sxt_view_shown(row.call_file));
             write_known(json, "call_line", row.call_line);
             sxt_json_write_end(json, '}');
         }
@@ -255,21 +270,26 @@ static int by_address(const void *a, const void *b)
 
 static bool same_line(const sxt_frame *a, const sxt_frame *b)
 {
-    return a->line == b->line && a->depth == b->depth && sxt_string_equal(a->file, b->file) &&
-           sxt_string_equal(a->function, b->function);
+    return a->line == b->line && a->depth == b->depth && same_name(a->file, b->file) &&
+           same_name(a->function, b->function);
 }
 
-/* Keeps the addresses at which the line changes. Returns how many have a line. */
-static size_t keep_changes(const struct sxt_view_symbols_state *state, struct places *places)
+/* Keeps the addresses at which the line changes; none if no address has a line. Returns how many. */
+static size_t keep_changes(const struct sxt_view_symbols_state *state, struct places *places, bool *is_cut)
 {
+    struct sxt_view_budget budget = {0};
     size_t kept = 0, known = 0;
+    uint64_t last = 0;
     sxt_frame before = {0};
     if (places->count > 1)
         qsort(places->items, places->count, sizeof *places->items, by_address);
     for (size_t i = 0; i < places->count; i++) {
         sxt_frame frame = {0};
-        if (i > 0 && places->items[i] == places->items[i - 1] && kept > 0)
+        if (i > 0 && places->items[i] == last)
             continue;
+        if (i % BETWEEN == 0 && (*is_cut |= sxt_view_is_over(&budget)))
+            break;
+        last = places->items[i];
         (void)sxt_archive_lookup(state->archive, places->items[i], &frame, 1);
         if (kept > 0 && same_line(&frame, &before))
             continue;
@@ -289,10 +309,10 @@ static void write_line(const struct sxt_view_symbols_state *state, uint64_t star
     sxt_json_write_begin(json, NULL, '{');
     sxt_json_write_address(json, "address", start);
     sxt_json_write_number(json, "size", end - start);
-    write_optional(json, "file", frame.file);
+    write_optional(json, "file", sxt_view_shown(frame.file));
     write_known(json, "line", frame.line);
     sxt_json_write_number(json, "depth", frame.depth);
-    write_optional(json, "function", frame.depth > 0 ? frame.function : (sxt_string){NULL, 0});
+    write_optional(json, "function", frame.depth > 0 ? sxt_view_shown(frame.function) : (sxt_string){NULL, 0});
     sxt_json_write_end(json, '}');
 }
 
@@ -311,7 +331,7 @@ int sxt_view_write_lines(struct sxt_view_symbols_state *state, size_t index, str
         return sxt_fail_memory(error, places.count * sizeof *places.items);
     }
     bool is_cut = places.count == PLACES_MAX;
-    begin_part(json, keep_changes(state, &places), window);
+    begin_part(json, keep_changes(state, &places, &is_cut), window);
     for (size_t i = 0; i < places.count; i++)
         if (is_in(window, i))
             write_line(state, places.items[i], i + 1 < places.count ? places.items[i + 1] : whole.end, json);
@@ -343,8 +363,8 @@ static bool write_pad(void *data, uint64_t address, const sxt_pad_frame *frames,
     sxt_json_write_begin(json, "frames", '[');
     for (size_t i = 0; i < count; i++) {
         sxt_json_write_begin(json, NULL, '{');
-        sxt_json_write_string(json, "function", frames[i].function);
-        write_optional(json, "file", frames[i].file);
+        sxt_json_write_string(json, "function", sxt_view_shown(frames[i].function));
+        write_optional(json, "file", sxt_view_shown(frames[i].file));
         write_known(json, "line", frames[i].line);
         sxt_json_write_end(json, '}');
     }

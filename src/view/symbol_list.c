@@ -1,6 +1,7 @@
 /* symbol_list.c: all functions of an archive, their other names, and their orders. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "archive/archive.h"
 #include "base/array.h"
@@ -16,6 +17,31 @@
 
 /* The other names of a function that are searched. */
 #define ALIASES_MAX 64
+
+/* After how many functions it is asked whether the other names take too long. */
+#define BETWEEN     256
+
+#define SECONDS_MAX 3
+
+bool sxt_view_is_over(struct sxt_view_budget *budget)
+{
+    struct timespec used;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
+        return false;
+    if (budget->until == 0)
+        budget->until = (int64_t)used.tv_sec + 1 + SECONDS_MAX;
+    return used.tv_sec >= budget->until;
+}
+
+sxt_string sxt_view_shown(sxt_string name)
+{
+    size_t size = SXT_VIEW_NAME_SHOWN;
+    if (name.size <= size)
+        return name;
+    while (size > SXT_VIEW_NAME_SHOWN - 4 && ((unsigned char)name.data[size] & 0xc0) == 0x80)
+        size--;
+    return (sxt_string){name.data, size};
+}
 
 static int add_function(struct sxt_view_functions *functions, size_t *capacity, const struct sxt_view_function *item,
                         sxt_error *error)
@@ -143,7 +169,10 @@ static int read_readable(struct sxt_view_functions *functions, unsigned threads,
 static int read_aliases(struct sxt_view_functions *functions, const sxt_archive *archive, sxt_error *error)
 {
     sxt_string names[ALIASES_MAX];
+    struct sxt_view_budget budget = {0};
     for (size_t i = 0; i < functions->count; i++) {
+        if (i % BETWEEN == 0 && sxt_view_is_over(&budget))
+            break; /* the rest is found by its name only */
         const struct sxt_view_function *item = &functions->items[i];
         const sxt_frame frame = {
             .function = sxt_view_function_stored(functions, i), .start = item->address, .length = item->size};
@@ -215,7 +244,8 @@ static int by_name(const void *a, const void *b, void *data)
 {
     const struct sxt_view_functions *functions = data;
     uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-    int order = sxt_string_compare(sxt_view_function_name(functions, first), sxt_view_function_name(functions, second));
+    int order = sxt_string_compare(sxt_view_shown(sxt_view_function_name(functions, first)),
+                                   sxt_view_shown(sxt_view_function_name(functions, second)));
     return order != 0 ? order : (first > second) - (first < second);
 }
 

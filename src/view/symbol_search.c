@@ -5,7 +5,6 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -29,9 +28,9 @@ struct needle {
 #define LITERALS_MAX 4
 #define LITERAL_MIN  2
 
-/* Processor time that a thread may take for a regular expression, and after how many names it is asked for. */
-#define SECONDS_MAX 5
-#define BETWEEN     64
+/* After how many bytes of names a thread looks at how long it takes: of a text, and of a regular expression. */
+#define BETWEEN         ((size_t)4 << 20)
+#define BETWEEN_MATCHES ((size_t)256 << 10)
 
 /* A search that is running. */
 struct search {
@@ -41,7 +40,7 @@ struct search {
     struct needle literals[LITERALS_MAX];
     size_t literal_count;
     unsigned threads;
-    time_t started[THREADS_MAX]; /* processor time of each thread at its first name; 0: it had none yet */
+    struct sxt_view_budget budgets[THREADS_MAX];
     uint64_t *bits;
 };
 
@@ -129,17 +128,6 @@ static bool matches(const struct search *search, unsigned worker, sxt_string nam
     return sxt_size_query_matches(&search->patterns[worker], name);
 }
 
-/* A regular expression can take long for each name, and a server must go on. */
-static bool is_too_long(struct search *search, unsigned worker)
-{
-    struct timespec used;
-    if (search->patterns == NULL || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
-        return false;
-    if (search->started[worker] == 0)
-        search->started[worker] = used.tv_sec + 1;
-    return used.tv_sec + 1 - search->started[worker] > SECONDS_MAX;
-}
-
 /* Returns 1 if it takes too long. */
 static int search_part(void *context, unsigned worker, size_t part)
 {
@@ -147,9 +135,12 @@ static int search_part(void *context, unsigned worker, size_t part)
     const struct sxt_view_functions *functions = search->functions;
     size_t end = (part + 1) * PART < functions->count ? (part + 1) * PART : functions->count;
     size_t alias = sxt_view_first_alias(functions, part * PART);
+    size_t between = search->patterns != NULL ? BETWEEN_MATCHES : BETWEEN, seen = between;
     for (size_t i = part * PART; i < end; i++) {
-        if (i % BETWEEN == 0 && is_too_long(search, worker))
+        seen += functions->items[i].name_size + sizeof functions->items[i];
+        if (seen > between && sxt_view_is_over(&search->budgets[worker]))
             return 1;
+        seen = seen > between ? 0 : seen;
         bool found = matches(search, worker, sxt_view_function_name(functions, i)) ||
                      matches(search, worker, sxt_view_function_linked(functions, i));
         for (; alias < functions->alias_count && functions->aliases[alias].function == i; alias++)
@@ -248,7 +239,7 @@ static int run(struct search *search, const struct sxt_view_search *wanted, char
         status = compile(search, wanted, folded, error);
     if (status == SXT_OK && sxt_pool_run(search->threads, parts, search_part, search) != 0)
         status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
-                          "the regular expression takes too long; one with a plain text in it is faster");
+                          "the search takes too long; a plain text, or one in a regular expression, makes it faster");
     for (unsigned i = 0; search->patterns != NULL && i < search->threads; i++)
         regfree(&search->patterns[i]);
     free(search->patterns);

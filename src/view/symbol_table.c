@@ -3,22 +3,8 @@
 
 #include "base/error.h"
 
-/* A line of the table has no room for more. The description of a function has its whole name. */
-#define NAME_SHOWN 1000
-
 /* Other names of a function that a line of the table has. */
 #define ALIASES_SHOWN 4
-
-/* The beginning of a name, which ends between two characters. */
-static sxt_string shown(sxt_string name)
-{
-    if (name.size <= NAME_SHOWN)
-        return name;
-    size_t size = NAME_SHOWN;
-    while (size > NAME_SHOWN - 4 && ((unsigned char)name.data[size] & 0xc0) == 0x80)
-        size--;
-    return (sxt_string){name.data, size};
-}
 
 static void write_aliases(const struct sxt_view_functions *functions, size_t index, struct sxt_json_writer *json)
 {
@@ -29,7 +15,7 @@ static void write_aliases(const struct sxt_view_functions *functions, size_t ind
         return;
     sxt_json_write_begin(json, "aliases", '[');
     for (size_t i = first; i < end && i < first + ALIASES_SHOWN; i++)
-        sxt_json_write_string(json, NULL, shown(functions->aliases[i].name));
+        sxt_json_write_string(json, NULL, sxt_view_shown(functions->aliases[i].name));
     sxt_json_write_end(json, ']');
     sxt_json_write_number(json, "alias_count", end - first);
 }
@@ -43,7 +29,7 @@ static void write_source(const struct sxt_view_symbols_state *state, size_t inde
     sxt_range row;
     sxt_line line;
     if (sxt_archive_row(state->archive, item->row, &row) == SXT_OK && row.file.data != NULL)
-        sxt_json_write_string(json, "file", shown(row.file));
+        sxt_json_write_string(json, "file", sxt_view_shown(row.file));
     if (sxt_archive_line(state->archive, item->row, 0, &line) == SXT_OK && line.line != 0)
         sxt_json_write_number(json, "line", line.line);
     sxt_json_write_number(json, "inlines", next > item->row ? next - item->row - 1 : 0);
@@ -58,11 +44,11 @@ static void write_row(const struct sxt_view_symbols_state *state, size_t index, 
     sxt_json_write_number(json, "index", index);
     sxt_json_write_address(json, "address", item->address);
     sxt_json_write_number(json, "size", item->size);
-    sxt_json_write_string(json, "name", shown(sxt_view_function_name(functions, index)));
-    if (item->name_size > NAME_SHOWN)
+    sxt_json_write_string(json, "name", sxt_view_shown(sxt_view_function_name(functions, index)));
+    if (item->name_size > SXT_VIEW_NAME_SHOWN)
         sxt_json_write_number(json, "name_size", item->name_size);
     if (linked.data != NULL)
-        sxt_json_write_string(json, "linkage_name", shown(linked));
+        sxt_json_write_string(json, "linkage_name", sxt_view_shown(linked));
     if (functions->is_ksym)
         sxt_json_write_string(json, "type", (sxt_string){&(char){(char)item->row}, 1});
     else

@@ -21,6 +21,19 @@
 #include "base/json_writer.h"
 #include "demangle/demangle.h"
 
+/*
+ * Processor time that one thread may take for an answer, 3 s, counted from the first question. Files can be made so
+ * that small tables stand for gigabytes of names.
+ */
+struct sxt_view_budget {
+    int64_t until; /* in seconds; 0 before the first question */
+};
+bool sxt_view_is_over(struct sxt_view_budget *budget);
+
+/* The beginning of a name, for lists, which have no room for long ones. It ends between two characters. */
+#define SXT_VIEW_NAME_SHOWN 1000
+sxt_string sxt_view_shown(sxt_string name);
+
 struct sxt_view_function {
     uint64_t address, size;
     const char *name; /* readable */
@@ -63,7 +76,7 @@ sxt_string sxt_view_function_stored(const struct sxt_view_functions *functions, 
 /* The first of the other names of a function, of which there may be more after it. */
 size_t sxt_view_first_alias(const struct sxt_view_functions *functions, size_t index);
 
-/* The numbers of all functions in an order; NULL when memory is short. */
+/* The numbers of all functions in an order; NULL when memory is short. Of names, the beginnings are compared. */
 const uint32_t *sxt_view_functions_order(struct sxt_view_functions *functions, enum sxt_view_order order);
 
 /* --- symbol_search.c --- */

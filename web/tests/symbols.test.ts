@@ -5,7 +5,7 @@ import { firstVisible, fullHeight, LINE, scrollFor, visibleLines } from "../src/
 import { batches, MOST_QUESTIONS, splitQuestions } from "../src/symbols/questions";
 import { BLOCK, RowCache } from "../src/symbols/row_cache";
 import { DEFAULTS, stateOf, tableQuery } from "../src/symbols/state";
-import { baseName, counts, endOf, formatName, highlights, lineText, offsetText, quality, recordText } from "../src/symbols/words";
+import { baseName, counts, endOf, formatName, highlights, isSameAddress, lineText, offsetText, quality, recordText } from "../src/symbols/words";
 
 describe("places of lines", () => {
   it("are a line apart in a short table", () => {
@@ -127,9 +127,13 @@ describe("words", () => {
   });
   it("describe records as lookup --explain does", () => {
     const frame = { function: "f", record: "function", file: "/a", section: ".debug_info", unit: "a.c", unit_offset: "0x0", entry: "0x5e", index: null, start: "0x1", end: "0x2", name_from: null, aliases: [] };
-    expect(recordText(frame)).toBe("function at 0x5e of .debug_info, unit 'a.c' at 0x0, 0x1-0x2");
-    expect(recordText({ ...frame, record: "row", index: 3, section: null, unit: null, start: null })).toBe("row 3 at 0x5e");
-    expect(lineText({ file: "/a", section: ".debug_line", table: "0x0", address: "0x1", source: "/a.c", line: 2, column: 7 })).toBe("/a.c:2:7, row 0x1 of the table at 0x0 of .debug_line");
+    expect(recordText(frame, false)).toBe("function at 0x5e of .debug_info, unit 'a.c' at 0x0, 0x1-0x2");
+    expect(recordText({ ...frame, record: "row", index: 3, section: "rows", unit: null, start: null }, true)).toBe("row 3 at 0x5e of the file");
+    const line = { file: "/a", section: ".debug_line", table: "0x0", address: "0x1", source: "/a.c", line: 2, column: 7 };
+    expect(lineText(line, false)).toBe("/a.c:2:7, row 0x1 of the table at 0x0 of .debug_line");
+    expect(lineText({ ...line, address: null, column: null }, false)).toBe("/a.c:2, by the table at 0x0 of .debug_line");
+    expect(lineText({ ...line, column: null, source: null }, true)).toBe("(no file):2, from 0x1 on, by the line entry at 0x0 of the file");
+    expect([isSameAddress("0X00f", "0xf"), isSameAddress("0", "0x0"), isSameAddress("f+1", "0xf"), isSameAddress("e", "0xf")]).toEqual([true, true, false, false]);
   });
   it("count with 64 bits", () => {
     expect(endOf("0xffffffffffffff00", 256)).toBe("0x0");

@@ -4,7 +4,7 @@ import { counted } from "../common/format";
 import { askJson } from "../common/served";
 import { Answer, Explanation, Frame } from "./model";
 import { batches, MOST_QUESTIONS, splitQuestions } from "./questions";
-import { lineText, offsetText, recordText } from "./words";
+import { isSameAddress, lineText, offsetText, recordText } from "./words";
 
 interface FormProps {
   text: string;
@@ -32,10 +32,12 @@ export function AddressForm({ text, field, onAsk }: FormProps) {
 
 interface Props {
   text: string;
+  /** The records of explanations are those of an archive. */
+  isArchive: boolean;
   onShow(index: number): void;
 }
 
-export function Addresses({ text, onShow }: Props) {
+export function Addresses({ text, isArchive, onShow }: Props) {
   const [answers, setAnswers] = useState<Answer[]>([]);
   const [problem, setProblem] = useState("");
   const [isDone, setDone] = useState(false);
@@ -71,25 +73,25 @@ export function Addresses({ text, onShow }: Props) {
         {isDone ? counted(answers.length, "answer") : "Looking up…"}{questions.length === MOST_QUESTIONS ? `; the first ${MOST_QUESTIONS} addresses are looked up` : ""}
       </p>
       {problem && <p class="error" role="alert">{problem}</p>}
-      {answers.map((answer) => <AnswerCard answer={answer} onShow={onShow} />)}
+      {answers.map((answer) => <AnswerCard answer={answer} isArchive={isArchive} onShow={onShow} />)}
     </>
   );
 }
 
-function AnswerCard({ answer, onShow }: { answer: Answer; onShow(index: number): void }) {
+function AnswerCard({ answer, isArchive, onShow }: { answer: Answer; isArchive: boolean; onShow(index: number): void }) {
   const { address, frames, explanation } = answer.answer;
   const isAddress = /^0x[0-9a-f]+$/.test(address);
   return (
     <article class="answer" aria-label={answer.question}>
       <h2>
         <span class="mono"><bdi>{isAddress ? address : answer.question}</bdi></span>
-        {isAddress && answer.question.toLowerCase().replace(/^(0x)?0*/, "0x") !== address && <span class="dim asked"><bdi>{answer.question}</bdi></span>}
+        {isAddress && !isSameAddress(answer.question, address) && <span class="dim asked"><bdi>{answer.question}</bdi></span>}
         {answer.function !== null && <button class="small" onClick={() => onShow(answer.function!)}>Show function</button>}
       </h2>
       {answer.problem && <p class="error">{answer.problem}</p>}
       {frames.length === 0 && <p class="unknown">?? nothing is known about {isAddress ? "this address" : "this text"}</p>}
       {frames.length > 0 && <ol class="frames" aria-label="Functions, innermost first">{frames.map((frame) => <FrameLine frame={frame} address={address} />)}</ol>}
-      {explanation && <Explained explanation={explanation} />}
+      {explanation && <Explained explanation={explanation} isArchive={isArchive} />}
     </article>
   );
 }
@@ -108,7 +110,7 @@ function FrameLine({ frame, address }: { frame: Frame; address: string }) {
   );
 }
 
-function Explained({ explanation }: { explanation: Explanation }) {
+function Explained({ explanation, isArchive }: { explanation: Explanation; isArchive: boolean }) {
   const files = new Set([...explanation.frames.map((frame) => frame.file), explanation.line?.file ?? null]);
   const isSplit = files.size > 1;
   return (
@@ -120,14 +122,14 @@ function Explained({ explanation }: { explanation: Explanation }) {
         <>
           <dt>Record</dt>
           <dd class="long">
-            <bdi>{frame.function || "??"}</bdi>: <bdi>{recordText(frame)}</bdi>
+            <bdi>{frame.function || "??"}</bdi>: <bdi>{recordText(frame, isArchive)}</bdi>
             {isSplit && frame.file && <div class="dim">in <bdi>{frame.file}</bdi></div>}
             {frame.name_from !== null && <div class="dim">name: <bdi>{frame.name_from}</bdi></div>}
             {frame.aliases.length > 0 && <div class="dim">also {frame.aliases.map((alias, i) => <>{i > 0 ? ", " : ""}<bdi>{alias}</bdi></>)}</div>}
           </dd>
         </>
       ))}
-      {explanation.line && <><dt>Line</dt><dd class="long"><bdi>{lineText(explanation.line)}</bdi>{isSplit && explanation.line.file && <div class="dim">in <bdi>{explanation.line.file}</bdi></div>}</dd></>}
+      {explanation.line && <><dt>Line</dt><dd class="long"><bdi>{lineText(explanation.line, isArchive)}</bdi>{isSplit && explanation.line.file && <div class="dim">in <bdi>{explanation.line.file}</bdi></div>}</dd></>}
       {explanation.tried.length > 0 && <><dt>Tried</dt><dd class="long">{explanation.tried.map((path) => <div><bdi>{path}</bdi></div>)}</dd></>}
     </dl>
   );

@@ -64,7 +64,7 @@ export function App({ page }: { page: PageInfo }) {
           />
           <div class="panel-body" role="tabpanel" id="panel-body" aria-labelledby={"panel-" + state.tab} tabIndex={0}>
             {state.tab === "addresses" ? (
-              <Addresses text={state.at} onShow={(index) => update({ function: String(index), tab: "function" })} />
+              <Addresses text={state.at} isArchive={page.info.format !== "elf"} onShow={(index) => update({ function: String(index), tab: "function" })} />
             ) : chosen === null || chosen >= page.total ? (
               <Nothing page={page} what={what} />
             ) : (

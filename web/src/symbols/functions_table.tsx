@@ -153,7 +153,7 @@ function Name({ row, state }: { row: Row; state: State }) {
     <>
       <bdi><Marked parts={parts} />{row.name_size ? "…" : ""}</bdi>
       {other && <span class="dim also"> also <bdi><Marked parts={highlights(other, search, state.case === "1")} /></bdi></span>}
-      {row.file && <span class="dim source"><bdi>{baseName(row.file)}{row.line ? `:${row.line}` : ""}</bdi></span>}
+      {row.file && <span class="dim source"><bdi>{baseName(row.file)}</bdi>{row.line ? `:${row.line}` : ""}</span>}
     </>
   );
 }

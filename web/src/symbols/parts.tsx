@@ -56,7 +56,7 @@ function List<T>({ list, caption, empty, head, row }: ListProps<T>) {
 /** The name of a file with a line; its path is shown by the pointer. */
 function Source({ file, line }: { file: string | null; line: number | null }) {
   if (file === null) return line === null ? <span class="dim">unknown</span> : <span class="dim">line {line}</span>;
-  return <bdi title={file}>{baseName(file)}{line !== null ? `:${line}` : ""}</bdi>;
+  return <span title={file}><bdi>{baseName(file)}</bdi>{line !== null ? `:${line}` : ""}</span>;
 }
 
 export function Lines({ index }: { index: number }) {

@@ -40,19 +40,26 @@ export function counts(info: Info): string[] {
   return shown;
 }
 
-/** "function at 0x5e of .debug_info, unit 'a.c' at 0x0, 0x401126-0x401150" */
-export function recordText(frame: ExplainedFrame): string {
-  let text = frame.record + (frame.index !== null ? ` ${frame.index}` : "") + ` at ${frame.entry}` + (frame.section ? ` of ${frame.section}` : "");
+/** "function at 0x5e of .debug_info, unit 'a.c' at 0x0, 0x401126-0x401150"; records of an archive are in the file. */
+export function recordText(frame: ExplainedFrame, isArchive: boolean): string {
+  const place = isArchive || !frame.section ? "the file" : frame.section;
+  let text = `${frame.record}${frame.index !== null ? ` ${frame.index}` : ""} at ${frame.entry} of ${place}`;
   if (frame.unit !== null) text += `, unit '${frame.unit}' at ${frame.unit_offset}`;
   if (frame.start !== null) text += `, ${frame.start}-${frame.end}`;
   return text;
 }
 
 /** "/src/a.c:2:71, row 0x401134 of the table at 0x0 of .debug_line" */
-export function lineText(line: NonNullable<Explanation["line"]>): string {
-  let text = `${line.source ?? "(no file)"}:${line.line ?? 0}` + (line.column ? `:${line.column}` : "");
-  text += line.address !== null ? `, row ${line.address} of the table at ${line.table}` : `, by the table at ${line.table}`;
-  return text + (line.section ? ` of ${line.section}` : "");
+export function lineText(line: NonNullable<Explanation["line"]>, isArchive: boolean): string {
+  const text = `${line.source ?? "(no file)"}:${line.line ?? 0}${line.column ? `:${line.column}` : ""}, `;
+  if (isArchive) return `${text}from ${line.address} on, by the line entry at ${line.table} of the file`;
+  const place = line.section ? line.section : "the file";
+  return text + (line.address !== null ? `row ${line.address} of the table at ${line.table} of ${place}` : `by the table at ${line.table} of ${place}`);
+}
+
+/** Is QUESTION, as typed, the address itself? */
+export function isSameAddress(question: string, address: string): boolean {
+  return /^(0x)?[0-9a-f]+$/i.test(question) && BigInt("0x" + question.replace(/^0x/i, "")) === BigInt(address);
 }
 
 /** The last part of a path. */
