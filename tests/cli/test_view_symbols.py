@@ -1,6 +1,10 @@
 """The functions of a file in `view`: what the server answers equals what info, dump, lookup and lookup --name print."""
 
+import pathlib
 import re
+import shutil
+import tempfile
+import unittest
 import urllib.parse
 
 from support import ksym_writer, sextant, tap
@@ -57,6 +61,8 @@ HOSTILE = ["</script><script>alert(1)</script>", '"quoted"\\', "\u202eright to l
 
 
 class SymbolsTest(sextant.ProgramTest):
+    workshop = None  # the folder of programs
+
     def view(self, path):
         view = View(path)
         self.addCleanup(view.stop)
@@ -80,10 +86,17 @@ class SymbolsTest(sextant.ProgramTest):
         return rows
 
     def program(self, *options):
+        """The program of SOURCE, compiled once for all tests."""
         sextant.need_tool("g++")
-        self.file("fragment.inc", FRAGMENT.encode())
-        program = self.folder / "program"
-        sextant.tool("g++", "-g", "-O1", *options, "-o", program, self.file("program.cc", SOURCE.encode()))
+        workshop = SymbolsTest.workshop
+        if workshop is None:
+            workshop = SymbolsTest.workshop = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
+            unittest.addModuleCleanup(shutil.rmtree, workshop, ignore_errors=True)
+        program = workshop / ("program" + "".join(options))
+        if not program.exists():
+            (workshop / "fragment.inc").write_text(FRAGMENT)
+            (workshop / "program.cc").write_text(SOURCE)
+            sextant.tool("g++", "-g", "-O1", *options, "-o", program, workshop / "program.cc")
         return program
 
     def archive_as(self, program, name, *options):
