@@ -7,6 +7,8 @@ static const struct cli_option options[] = {
     {"listen", 0, "HOST:PORT", "listen there (default: 127.0.0.1:0); HOST is this machine, port 0 is\nany", NULL},
     {"no-browser", 0, NULL, "only print the URL; without it, a browser is opened where there is a\ndisplay", NULL},
     {"sources", 0, NULL, "traces: show lines of source code, from files that are here", NULL},
+    {"rows", 0, "N", "sizes: sum up the smallest symbols of each file if there are more\nthan N (default: 1000000)",
+     NULL},
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
@@ -59,6 +61,10 @@ static int run(const struct cli_arguments *arguments)
     int status = cli_max_size(arguments, &view.inflate_limit);
     if (status == CLI_DONE)
         status = cli_threads(arguments, &view.threads);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "rows", 0, &view.row_most);
+    if (status == CLI_DONE && cli_given(arguments, "rows") && view.row_most == 0)
+        return cli_usage(arguments->verb, "--rows takes a number from 1");
     if (status != CLI_DONE)
         return status;
     cli_expect_long_run();

@@ -7,7 +7,7 @@
 #include "mlyze/analysis_private.h"
 
 #define BATCH       1024
-#define PASSED_STEP ((uint64_t)4 << 20) /* bytes of the file between two reports to the watcher */
+#define PASSED_STEP ((uint64_t)1 << 20) /* bytes of the file between two reports to the watcher */
 
 static int fail_sites(const sxt_heap_usage *usage, sxt_error *error)
 {

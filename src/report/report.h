@@ -80,6 +80,7 @@ struct sxt_page_sizes {
     const sxt_inlined_list *inlined; /* of the same binary; may be NULL */
     const char *name;                /* the title */
     const char *before_name;         /* what it is compared with; may be NULL */
+    size_t row_most;                 /* of more symbols of a build, small ones are folded; 0: no limit */
 };
 
 int sxt_page_make_size(struct sxt_page *page, const struct sxt_page_sizes *sizes, sxt_error *error);

@@ -10,6 +10,7 @@
 struct labels {
     const struct sxt_size_query_subject *subject;
     const bool *is_left_out;
+    size_t more; /* rows that are not symbols */
     struct sxt_column codes;
     struct sxt_strings texts;
     struct sxt_page_name_room rule;
@@ -94,6 +95,8 @@ static int add_labels(struct labels *labels, const char *key, sxt_size_visit_lab
         status = sxt_size_query_visit_labels(labels->subject, key, visit, labels, error);
     if (status == SXT_OK)
         status = sxt_buffer_status(&labels->rule.out, error);
+    for (size_t i = 0; i < labels->more; i++)
+        sxt_column_add(&labels->codes, strcmp(key, "name") == 0 ? 1 : 0);
     sxt_column_finish(&labels->codes, table);
     write_texts(&labels->texts, lists);
     free_room(&labels->rule);
@@ -101,10 +104,10 @@ static int add_labels(struct labels *labels, const char *key, sxt_size_visit_lab
     return status;
 }
 
-int sxt_page_write_labels(const struct sxt_size_query_subject *subject, const bool *is_left_out,
+int sxt_page_write_labels(const struct sxt_size_query_subject *subject, const bool *is_left_out, size_t more,
                           struct sxt_buffer *table, sxt_error *error)
 {
-    struct labels labels = {.subject = subject, .is_left_out = is_left_out};
+    struct labels labels = {.subject = subject, .is_left_out = is_left_out, .more = more};
     struct sxt_buffer lists;
     sxt_buffer_init(&lists, SIZE_MAX);
     int status = add_labels(&labels, "name", add_name, table, &lists, error);

@@ -27,7 +27,8 @@ struct sxt_page_name_room {
 sxt_string sxt_page_short_name(sxt_string stored, struct sxt_page_name_room *room);
 sxt_string sxt_page_namespace(sxt_string short_name);
 
-int sxt_page_write_labels(const struct sxt_size_query_subject *subject, const bool *is_left_out,
+/* MORE rows that are not symbols follow; their names are as stored. */
+int sxt_page_write_labels(const struct sxt_size_query_subject *subject, const bool *is_left_out, size_t more,
                           struct sxt_buffer *table, sxt_error *error);
 
 #endif

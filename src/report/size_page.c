@@ -12,6 +12,7 @@
  * before, and the list of those after. One side may be empty.
  * Block "inlined" has the functions that were inlined, see size_about.h; it is only there for a binary with DWARF.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #include "report/report.h"
 #include "report/size_about.h"
 #include "report/size_labels.h"
+#include "report/size_small.h"
 
 /* The columns of a row. */
 enum {
@@ -63,6 +65,7 @@ struct making {
     bool *is_bss; /* by segment */
     size_t is_bss_capacity;
     bool *is_left_out; /* by symbol: unchanged */
+    struct sxt_size_small small;
     uint64_t next_address;
     size_t rows;
     sxt_error *error;
@@ -143,18 +146,13 @@ static void add_line(struct sxt_buffer *lines, sxt_string name)
     to[name.size] = '\n';
 }
 
-static bool add_row(struct making *making, const sxt_size_symbol *symbol)
+/* PLACE: the numbers of its segment, path and component. */
+static void add_row(struct making *making, const uint32_t place[3], const sxt_size_symbol *symbol)
 {
     struct sxt_column *columns = making->columns;
-    uint32_t segment = pairs_add(&making->segments, symbol->container, symbol->section);
-    uint32_t path = pairs_add(&making->paths, symbol->object_path, symbol->source_path);
-    uint32_t component = sxt_strings_add(&making->components, symbol->component.data, symbol->component.size);
-    if (segment == SXT_STRINGS_FULL || path == SXT_STRINGS_FULL || component == SXT_STRINGS_FULL ||
-        !note_segment(making, segment, symbol->is_bss))
-        return false;
-    sxt_column_add_next(&columns[COLUMN_SEGMENT], segment);
-    sxt_column_add_next(&columns[COLUMN_PATH], path);
-    sxt_column_add_next(&columns[COLUMN_COMPONENT], component);
+    sxt_column_add_next(&columns[COLUMN_SEGMENT], place[0]);
+    sxt_column_add_next(&columns[COLUMN_PATH], place[1]);
+    sxt_column_add_next(&columns[COLUMN_COMPONENT], place[2]);
     sxt_column_add_signed(&columns[COLUMN_SIZE], symbol->size - symbol->padding);
     sxt_column_add_signed(&columns[COLUMN_PADDING], symbol->padding);
     sxt_column_add(&columns[COLUMN_FLAGS], symbol->flags);
@@ -168,7 +166,40 @@ static bool add_row(struct making *making, const sxt_size_symbol *symbol)
     }
     add_line(&making->names, symbol->full_name);
     making->rows++;
+}
+
+/* Adds a symbol as a row, or to the small ones. False if memory is short. */
+static bool add_symbol(struct making *making, const sxt_size_symbol *symbol, bool *is_folded)
+{
+    const uint32_t place[3] = {
+        pairs_add(&making->segments, symbol->container, symbol->section),
+        pairs_add(&making->paths, symbol->object_path, symbol->source_path),
+        sxt_strings_add(&making->components, symbol->component.data, symbol->component.size),
+    };
+    if (place[0] == SXT_STRINGS_FULL || place[1] == SXT_STRINGS_FULL || place[2] == SXT_STRINGS_FULL ||
+        !note_segment(making, place[0], symbol->is_bss))
+        return false;
+    *is_folded = making->small.below > 0 && sxt_size_small_folds(&making->small, symbol);
+    if (*is_folded)
+        return sxt_size_small_add(&making->small, place, symbol);
+    add_row(making, place, symbol);
     return true;
+}
+
+static void add_small_rows(struct making *making)
+{
+    for (size_t i = 0; i < making->small.count; i++) {
+        const struct sxt_size_small_sum *sum = &making->small.sums[i];
+        const uint32_t place[3] = {sum->segment, sum->path, sum->component};
+        char name[48];
+        snprintf(name, sizeof name, "%llu small symbol%s", (unsigned long long)sum->count, sum->count == 1 ? "" : "s");
+        sxt_size_symbol symbol = SXT_SIZE_SYMBOL_INIT;
+        symbol.size = sum->size;
+        symbol.padding = sum->padding;
+        symbol.aliases = 1;
+        symbol.full_name = sxt_string_of(name);
+        add_row(making, place, &symbol);
+    }
 }
 
 static size_t count_symbols(const struct making *making)
@@ -185,9 +216,10 @@ static int add_rows(struct making *making)
         else
             sxt_size_info_symbol(making->info, i, &symbol);
         making->is_left_out[i] = making->diff != NULL && symbol.status == SXT_SIZE_UNCHANGED;
-        if (!making->is_left_out[i] && !add_row(making, &symbol))
+        if (!making->is_left_out[i] && !add_symbol(making, &symbol, &making->is_left_out[i]))
             return sxt_fail_memory(making->error, making->names.size);
     }
+    add_small_rows(making);
     return SXT_OK;
 }
 
@@ -247,7 +279,7 @@ static int add_labels(struct making *making)
                                                    .delta = making->diff != NULL ? &making->diff->delta : NULL};
     struct sxt_buffer table;
     sxt_buffer_init(&table, SIZE_MAX);
-    int status = sxt_page_write_labels(&subject, making->is_left_out, &table, making->error);
+    int status = sxt_page_write_labels(&subject, making->is_left_out, making->small.count, &table, making->error);
     if (status == SXT_OK)
         status = sxt_page_add_block(making->page, "labels", &table, making->error);
     sxt_buffer_free(&table);
@@ -337,6 +369,11 @@ static int add_json(struct making *making)
     struct sxt_json_writer json = sxt_json_writer_make(&text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_number(&json, "rows", making->rows);
+    if (making->small.folded > 0) {
+        sxt_json_write_number(&json, "small_symbols", making->small.folded);
+        sxt_json_write_number(&json, "small_rows", making->small.count);
+        sxt_json_write_number(&json, "small_below", (uint64_t)making->small.below);
+    }
     write_segments(&json, making);
     int status = sxt_page_write_about(&json, making->sizes, making->error);
     sxt_json_write_end(&json, '}');
@@ -356,6 +393,8 @@ static int fill(struct making *making)
         status = pairs_init(&making->paths, making->error);
     if (status == SXT_OK)
         status = pairs_init(&making->segments, making->error);
+    if (status == SXT_OK)
+        status = sxt_size_small_init(&making->small, making->info, making->sizes->row_most, making->error);
     if (status == SXT_OK)
         status = add_rows(making);
     if (status == SXT_OK)
@@ -392,5 +431,6 @@ int sxt_page_make_size(struct sxt_page *page, const struct sxt_page_sizes *sizes
     pairs_free(&making.segments);
     free(making.is_bss);
     free(making.is_left_out);
+    sxt_size_small_free(&making.small);
     return status;
 }

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "view/kind.h"
+#include "view/size.h"
+
+#define ROWS_MOST ((size_t)1000000) /* that a page filters without delay */
 
 /* What was loaded. */
 struct sizes {
@@ -96,7 +98,12 @@ static int make(struct sxt_view_item *item, struct sxt_page *page, sxt_error *er
     const struct sizes *loaded = item->state;
     sxt_inlined_list *inlined = read_inlined(item);
     const struct sxt_page_sizes sizes = {
-        .info = loaded->info, .diff = loaded->diff, .inlined = inlined, .name = item->name};
+        .info = loaded->info,
+        .diff = loaded->diff,
+        .inlined = inlined,
+        .name = item->name,
+        .row_most = item->options->row_most > 0 ? (size_t)item->options->row_most : ROWS_MOST,
+    };
     status = sxt_page_make_size(page, &sizes, error);
     sxt_inlined_list_free(&inlined);
     return status;
@@ -127,6 +134,16 @@ static int compare(struct sxt_view_item *before, struct sxt_view_item *after, st
     return status;
 }
 
+static int answer(struct sxt_view_item *item, const char *name, const struct sxt_view_query *query,
+                  struct sxt_view_reply *reply, sxt_error *error)
+{
+    const struct sizes *sizes = item->state;
+    if (strcmp(name, "search") == 0 && sizes->info != NULL)
+        return sxt_view_size_search(sizes->info, query, reply, error);
+    reply->status = 404;
+    return SXT_OK;
+}
+
 const struct sxt_view_kind sxt_view_size = {
     .name = "sizes",
     .title = "Sizes",
@@ -136,4 +153,5 @@ const struct sxt_view_kind sxt_view_size = {
     .close = close_sizes,
     .make = make,
     .compare = compare,
+    .answer = answer,
 };

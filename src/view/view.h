@@ -25,6 +25,7 @@ struct sxt_view_options {
     bool no_browser;
     bool with_sources; /* heap traces: lines of source code beside the sites */
     bool no_map_search;
+    uint64_t row_most;      /* symbols in the page of a size file; 0: the default */
     uint64_t inflate_limit; /* the most that a compressed file may expand to; 0: the default */
     unsigned threads;
     void (*warn)(const char *path, const char *text); /* may be called from any thread */

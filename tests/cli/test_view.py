@@ -291,6 +291,42 @@ class Traces(ViewTest):
         self.assertEqual(view.get("0/data/address").status, 400)
 
 
+class Sizes(ViewTest):
+    def test_small_symbols_are_summed_up_and_searched(self):
+        symbols, at = [], {".text": 0x10000, ".rodata": 0x90000}
+        for i in range(300):
+            section = ".text" if i % 3 else ".rodata"
+            symbols.append(Symbol(section, at[section], 1 + i, f"Name{i}", f"o/{i % 4}.o", f"src/{i % 4}.cc"))
+            at[section] += 1 + i
+        sizes = {name: sum(symbol.size for symbol in symbols if symbol.section == name) for name in (".text", ".rodata")}
+        path = self.file("many.size", save(Size(sorted(symbols, key=lambda symbol: symbol.section != ".text"), [Container("", {}, sizes)])))
+        whole, view = self.view(path), self.view("--rows", "100", path)
+        page, table, names = view.get("0/data/page").json, columns(view.get("0/data/symbols").body), view.get("0/data/names").body
+        self.assertLess(page["rows"], 120)
+        self.assertEqual(page["rows"], len(table[3]))
+        self.assertEqual(page["rows"] - page["small_rows"] + page["small_symbols"], 300)
+        # Sizes and paddings are signed numbers: the same sums in both pages.
+        all_of = columns(whole.get("0/data/symbols").body)
+        self.assertEqual([sum(table[i]) for i in (3, 4)], [sum(all_of[i]) for i in (3, 4)])
+        lines = zlib.decompress(names, -15).decode().splitlines()
+        folded = [int(re.match(r"(\d+) small symbols?$", line).group(1)) for line in lines[-page["small_rows"] :]]
+        self.assertEqual(sum(folded), page["small_symbols"])
+        self.assertNotIn("small_symbols", whole.get("0/data/page").json)
+
+        below = page["small_below"]
+        reply = view.get(f"0/data/search?text=nAME1&below={below}").json
+        small = sorted((symbol.size for symbol in symbols if "Name1" in symbol.name and symbol.size < below), reverse=True)
+        self.assertEqual((reply["count"], [one["size"] for one in reply["symbols"]]), (len(small), small[:200]))
+        self.assertEqual(view.get(f"0/data/search?text=O/3.O&below={below}").json["count"], sum(s.size < below for s in symbols[3::4]))
+        self.assertEqual(view.get("0/data/search?text=zzz&below=5").json, {"count": 0, "symbols": []})
+        for wrong in ("", "text=&below=5", "text=a", "text=a&below=x", "text=" + "a" * 1001 + "&below=5"):
+            self.assertEqual(view.get("0/data/search?" + wrong).status, 400, wrong[:20])
+
+    def test_rows_takes_a_number(self):
+        for wrong in ("0", "x", "-1"):
+            self.run_usage("view", "--rows", wrong, self.sizes()[0])
+
+
 class Browser(ViewTest):
     def script(self, text):
         path = self.file("browser", f"#!/bin/sh\n{text}\n".encode())

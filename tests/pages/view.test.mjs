@@ -95,7 +95,25 @@ test("sizes: load_url and before_url show a file, and what changed", async () =>
   });
 });
 
-test("several files are listed, and their pages lead back to the list", async () => {
+longTest("small symbols of large files are summed up, and found by the program", async () => {
+  await withView(["--rows", "20", after], async ({ url, origin }) => {
+    const page = await ready(await open(url, { origin }));
+    const symbols = symbolsOf(after);
+    const totals = await textOf(page, "#totals");
+    assert.ok(totals.includes(`${number(sum(symbols))} bytes`) && totals.includes(`${symbols.length} symbols`), totals);
+    assert.ok(!totals.includes("does not list"), totals);
+    await page.locator("#search").fill("F1(");
+    const output = page.locator(".small-found output");
+    await output.waitFor();
+    assert.equal(await output.textContent(), "1 of them found");
+    await output.click();
+    assert.equal(await page.locator(".small-found tr bdi").first().textContent(), "app::part1::f1(int)");
+    assert.equal(await accessibilityProblems(page), "");
+    await screenshot(page, "view-small");
+  });
+});
+
+longTest("several files are listed, and their pages lead back to the list", async () => {
   await withView([before, after, trace], async ({ url, origin }) => {
     const page = await open(url, { origin });
     assert.equal(await page.locator("tbody tr").count(), 3);

@@ -6,6 +6,7 @@ import { BuildView, MetricsView } from "./about_views";
 import { Help } from "./help";
 import { InlinedModel } from "./inlined";
 import { SizeModel } from "./model";
+import { SmallFound } from "./small_found";
 import { SizesView } from "./sizes_view";
 import { loadState, saveState, State, View, VIEWS } from "./state";
 import { Totals } from "./totals";
@@ -64,6 +65,7 @@ export function App({ model, load }: Props) {
           <ThemeSwitch />
           <button onClick={() => setHelp(true)} aria-label="Keys">?</button>
         </span>
+        <SmallFound model={model} search={state.search} />
       </header>
       <div class="tabs" role="tablist" aria-label="Views">
         {(Object.keys(VIEWS) as View[]).map((view) => (

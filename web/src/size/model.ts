@@ -54,6 +54,10 @@ export interface PageInfo {
   has_paths?: boolean;
   /** How many functions were inlined, and the bytes of all code; of a binary with DWARF. */
   inlined?: number;
+  /** Symbols that are summed up in rows "N small symbols", how many rows these are, and below which size. */
+  small_symbols?: number;
+  small_rows?: number;
+  small_below?: number;
   code_bytes?: number;
 }
 

@@ -15,7 +15,7 @@ function Sizes({ model }: { model: SizeModel }) {
   const inSymbols = useMemo(() => symbolBytes(model), [model]);
   return (
     <>
-      <b>{count(file_bytes)} bytes</b> in the file ({bytes(file_bytes)}), {count(memory_bytes)} bytes in memory, {count(model.info.rows)} symbols
+      <b>{count(file_bytes)} bytes</b> in the file ({bytes(file_bytes)}), {count(memory_bytes)} bytes in memory, {count(model.info.rows + (model.info.small_symbols ?? 0) - (model.info.small_rows ?? 0))} symbols
       {Math.round(inSymbols) !== file_bytes && <> with <b>{count(inSymbols)} bytes</b>: the file does not list all symbols, or not exactly</>}
     </>
   );
