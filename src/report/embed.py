@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 # In the order of enum sxt_page_kind.
-PAGES = ["size", "profile", "heap", "symbols", "service"]
+PAGES = ["size", "profile", "heap", "symbols", "service", "live"]
 
 
 def main():

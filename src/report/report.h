@@ -24,6 +24,7 @@ enum sxt_page_kind {
     SXT_PAGE_HEAP,
     SXT_PAGE_SYMBOLS,
     SXT_PAGE_SERVICE,
+    SXT_PAGE_LIVE,
     SXT_PAGE_KINDS
 };
 
