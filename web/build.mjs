@@ -51,6 +51,7 @@ function page(name, { script, style }) {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>sextant</title>
 <style>${style}</style>
 </head>

@@ -62,6 +62,7 @@ enum sxt_handled sxt_handle_symbolize_text(struct sxt_request *request);
 
 /* pages.c, login.c: for browsers */
 enum sxt_handled sxt_pages_home(struct sxt_request *request);
+enum sxt_handled sxt_pages_reports(struct sxt_request *request);
 enum sxt_handled sxt_login_form(struct sxt_request *request);
 enum sxt_handled sxt_login(struct sxt_request *request);
 enum sxt_handled sxt_logout(struct sxt_request *request);

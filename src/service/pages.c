@@ -98,7 +98,8 @@ int sxt_pages_open(struct sxt_pages **out, sxt_error *error)
     sxt_sha256_end(&hash, digest);
     sxt_base64_encode(digits, digest, sizeof digest);
     snprintf(pages->plain_policy, sizeof pages->plain_policy,
-             "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+             "default-src 'none'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'self'; "
+             "frame-ancestors 'none'",
              digits);
     int status = read_templates(pages, error);
     pages->has_templates = status == SXT_OK;
@@ -259,7 +260,8 @@ void sxt_pages_reply_html(struct sxt_request *request, unsigned status, const ch
     struct sxt_buffer out;
     sxt_buffer_init(&out, HTML_LIMIT);
     sxt_buffer_print(&out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+                           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                           "<link rel=\"icon\" href=\"data:,\">\n");
     if (has_form && may_have_cookie(request)) {
         sxt_buffer_print(&out, "<meta http-equiv=\"refresh\" content=\"0;url=");
         put_address(&out, request);
@@ -316,6 +318,13 @@ static void write_about(struct sxt_json_writer *json, const struct sxt_request *
             sxt_json_write_string(json, NULL, sxt_string_of(scopes[i].name));
     sxt_json_write_end(json, ']');
     sxt_json_write_end(json, '}');
+}
+
+enum sxt_handled sxt_pages_reports(struct sxt_request *request)
+{
+    sxt_reply_header(request, "Location", "/#view=reports");
+    sxt_reply_text(request, 303, NULL, "");
+    return SXT_DONE;
 }
 
 enum sxt_handled sxt_pages_home(struct sxt_request *request)

@@ -17,6 +17,7 @@ const struct sxt_route sxt_routes[] = {
      .handle = sxt_login},
     {.name = "logout", .method = "POST", .pattern = "/logout", .body = SXT_BODY_MEMORY, .is_page = true,
      .handle = sxt_logout},
+    {.name = "reports-home", .method = "GET", .pattern = "/reports", .is_page = true, .handle = sxt_pages_reports},
     {.name = "report-page", .method = "GET", .pattern = "/reports/::", .scope = SXT_SCOPE_READ, .is_public_read = true,
      .is_page = true, .handle = sxt_reports_page},
 

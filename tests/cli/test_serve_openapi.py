@@ -224,6 +224,7 @@ class Described(sextant.ProgramTest):
         yield Case("login", 401, body=b"key=all%3Aother", headers=form)
         yield Case("login", 403, body=b"key=all%3Akey", headers={**form, "Origin": "https://elsewhere.example"})
         yield Case("logout", 303)
+        yield Case("reports-home", 303)
 
     def mozilla(self):
         job = {"memoryMap": [["a", self.build_id], ["b", "0" * 33], ["c", ""]],

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
-import { accessibilityProblems, folder, longTest, open, python, run, sextantJson, test, writeFile } from "./support/harness.mjs";
+import { accessibilityProblems, folder, longTest, open, python, run, sextant, sextantJson, test, writeFile } from "./support/harness.mjs";
 import { withServer } from "./support/serve.mjs";
 import { makeTrace } from "./support/traces.mjs";
 
@@ -202,6 +202,28 @@ longTest("hostile names are text", async () => {
     await page.getByRole("button", { name: "Symbolize" }).click();
     await page.getByText("0 addresses have names").waitFor();
     assert.equal(await page.locator("img").count(), 0);
+  });
+});
+
+longTest("a long list comes in pages", async () => {
+  await withServer([], async ({ url }) => {
+    const path = join(folder, "a.symbfile");
+    sextant("archive", app, "-o", path);
+    const body = readFileSync(path);
+    for (let i = 0; i < 230; i += 23)
+      await Promise.all(Array.from({ length: 23 }, (_, k) => {
+        const headers = { FileID: (i + k + 1).toString(16).padStart(32, "0"), FilePart: "0", FileParts: "1" };
+        return fetch(url + "/api/symbols-ranges", { method: "POST", body, headers }).then((reply) => assert.equal(reply.status, 200));
+      }));
+    const page = await open(url, { origin: url });
+    await page.getByText("100+ binaries").waitFor();
+    for (const [rows, text] of [[200, "200+ binaries"], [230, "230 binaries"]]) {
+      await page.getByRole("button", { name: "Show more" }).click();
+      await page.getByText(text, { exact: true }).waitFor();
+      assert.equal(await page.locator("tbody tr").count(), rows);
+    }
+    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+    assert.equal(new Set(await page.locator("tbody td:nth-child(3)").allTextContents()).size, 230);
   });
 });
 
