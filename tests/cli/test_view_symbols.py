@@ -65,8 +65,12 @@ class SymbolsTest(sextant.ProgramTest):
 
     def view(self, path):
         view = View(path)
-        self.addCleanup(view.stop)
+        self.addCleanup(self.end, view)
         return view
+
+    def end(self, view):
+        self.assertEqual(view.stop(), (0, b""), view.errors_at_end)
+        self.assertEqual(view.errors_at_end, "")
 
     def ask(self, view, name, **query):
         reply = view.get(f"0/data/{name}?{urllib.parse.urlencode(query)}")
