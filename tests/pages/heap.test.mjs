@@ -93,7 +93,10 @@ longTest("threads, stacks and the history of an address", async () => {
   const page = await opened(report(before, "--address", address), { hash: "by=thread&table=stacks" });
   assert.match(await textOf(page, ".charts"), /thread 1 \(worker\)/);
   const history = sextantJson("heap", before, "--address", address);
-  assert.equal(await page.locator(".chart", { hasText: "History of 0x11000" }).locator("tr").count(), history.length);
+  const shown = page.locator(".chart", { hasText: "History of 0x11000" });
+  assert.equal(await shown.locator("tbody tr").count(), history.length);
+  await shown.locator("summary").first().click();
+  assert.equal(await shown.locator("details li").count(), history[0].frames.length);
   await page.locator(".top-table .space [role=row]").first().click();
   await page.locator(".detail h3").first().waitFor();
   assert.match(await textOf(page, ".detail"), /Stack \d+:/);

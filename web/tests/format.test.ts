@@ -5,6 +5,8 @@ test("bytes have three digits in larger units", () => {
   expect(bytes(0)).toBe("0 B");
   expect(bytes(1023)).toBe("1,023 B");
   expect(bytes(1024)).toBe("1.00 KiB");
+  expect(bytes(1_048_500)).toBe("1.00 MiB");
+  expect(bytes(1023 * 1024)).toBe("1023 KiB");
   expect(bytes(123_456)).toBe("121 KiB");
   expect(bytes(-12_345_678)).toBe("-11.8 MiB");
   expect(bytes(1_234_567, "B")).toBe("1,234,567 B");

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { BottomUp, Calls, findInside, sumFrames, TopDown } from "../src/common/calls";
 import { escapeXml, flameSvg } from "../src/common/flame_svg";
+import { livesOf } from "../src/heap/addresses";
 import { byteStep, niceStep } from "../src/heap/timeline_draw";
 import { windowOf } from "../src/heap/state";
 import { allocatingFrames, functionTree, selfOf, threadTree } from "../src/heap/trees";
@@ -192,4 +193,11 @@ test("SVG is well-formed with hostile names", () => {
   const svg = flameSvg(view, 0, { title: "<t>", isDiff: false, isInverted: false, name: () => "</svg><script>", color: () => "#fff", describe: () => "]]>" });
   expect(svg).not.toContain("<script>");
   expect(svg.match(/<g>/g)!.length).toBe(svg.match(/<\/g>/g)!.length);
+});
+
+test("the lives of an address go from its allocations to its frees, or to the end", () => {
+  const alloc = (time: number) => ({ event: "alloc" as const, time, lifetime: 0 });
+  const free = (time: number, lifetime: number) => ({ event: "free" as const, time, lifetime });
+  expect(livesOf([alloc(5), free(9, 4), { event: "free", time: 10, unmatched: true }, alloc(20)], 50)).toEqual([{ from: 5, to: 9 }, { from: 20, to: 50 }]);
+  expect(livesOf([], 50)).toEqual([]);
 });

@@ -18,7 +18,9 @@ export function counted(value: number, word: string): string {
 /** Bytes in a unit, with three digits where the unit is not bytes: "12.3 KiB". */
 export function bytes(value: number, unit: ByteUnit = "auto"): string {
   const size = Math.abs(value);
-  const name = unit !== "auto" ? unit : size < 1024 ? "B" : size < 1024 ** 2 ? "KiB" : size < 1024 ** 3 ? "MiB" : "GiB";
+  // What would be rounded to 1024 of a unit is 1 of the next.
+  const fits = (unitSize: number) => size < 1023.5 * unitSize;
+  const name = unit !== "auto" ? unit : size < 1024 ? "B" : fits(1024) ? "KiB" : fits(1024 ** 2) ? "MiB" : "GiB";
   if (name === "B") return count(value) + " B";
   const scaled = value / UNITS[name];
   const digits = Math.abs(scaled) < 9.995 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0;

@@ -132,34 +132,3 @@ export function Markers({ model, window, onWindow }: { model: HeapModel; window:
     </section>
   );
 }
-
-export function Addresses({ model }: { model: HeapModel }) {
-  const { calls } = model;
-  return (
-    <>
-      {model.info.addresses.map(({ address, events, count: all }) => (
-        <section class="chart" key={address}>
-          <h2>History of {address}</h2>
-          {events.length === 0 && <p class="dim">No block of this trace has the address.</p>}
-          <table>
-            <tbody>
-              {events.slice(0, 2000).map((event, i) => (
-                <tr key={i}>
-                  <td class="number">{duration(event.time * 1000)}</td>
-                  <td>{event.event}</td>
-                  <td class="number">{event.unmatched ? "" : bytes(event.size!)}</td>
-                  <td class="name">
-                    {event.unmatched ? "no block is known"
-                      : event.event === "free" ? `after ${duration(event.lifetime! * 1000)}${event.implicit ? ": the address was allocated again" : ""}`
-                        : <bdi>{event.block} by {calls.stack(event.node!).slice(0, 3).map((frame) => calls.shortName(calls.frameFunction[frame]).slice(0, 100)).join(" ← ")}</bdi>}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {all > Math.min(events.length, 2000) && <p class="dim">{count(all)} events; the first {count(Math.min(events.length, 2000))} are listed.</p>}
-        </section>
-      ))}
-    </>
-  );
-}

@@ -28,10 +28,11 @@ export function Detail({ model, title, rows, costs, figures, onClose }: Props) {
       <button class="close" aria-label="Close the details" onClick={onClose}>✕</button>
       <h2><bdi>{title.slice(0, 2000)}</bdi></h2>
       <p class="dim"><span class="swatch" /> live bytes in the timeline</p>
-      <table>
+      <table class="figures">
+        <thead><tr><th><span class="hidden-label">what</span></th><th class="number">bytes</th><th class="number">blocks</th></tr></thead>
         <tbody>
           {costs.map((cost) => (
-            <tr key={cost.name}><th scope="row">{cost.name}</th><td class="number">{counted(sum(cost.figures.bytes), "byte")}</td><td class="number">{counted(sum(cost.figures.count), "block")}</td></tr>
+            <tr key={cost.name}><th scope="row">{cost.name}</th><td class="number">{count(sum(cost.figures.bytes))}</td><td class="number">{count(sum(cost.figures.count))}</td></tr>
           ))}
         </tbody>
       </table>
