@@ -1,7 +1,9 @@
 """The verb report without a browser: summaries as text, and what goes wrong. tests/pages opens the pages."""
 
 import base64
+import gzip
 import json
+import pathlib
 import re
 import unittest
 import zlib
@@ -151,6 +153,76 @@ class Data(sextant.ProgramTest):
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
         self.assertIn("default-src 'none'", policy)
         self.assertNotRegex(policy, r"https?:|\*|unsafe")
+
+
+@unittest.skipUnless(PAGES, "built without pages")
+class Damage(sextant.ProgramTest):
+    """A file that cannot be read gives one line; what was at the path of -o stays, and nothing else is written."""
+
+    OLD = "an older page\n"
+
+    def check(self, name, data, *others):
+        out = self.folder / "out.html"
+        out.write_text(self.OLD)
+        path = self.file(name, data)
+        files = sorted(self.folder.iterdir())
+        result = sextant.run("report", path, *others, "-o", out)
+        self.assert_no_crash(result)
+        if result.status == 0:
+            self.assertIn("<!DOCTYPE html>", out.read_text(encoding="utf-8"))
+        else:
+            self.assertEqual(result.status, 1, f"\n{result}")
+            # Of a damaged trace, what comes before the damage is shown, perhaps with warnings.
+            is_partial = name.endswith(".mlyze") and "<!DOCTYPE html>" in out.read_text(encoding="utf-8")
+            self.assertTrue(is_partial or out.read_text() == self.OLD)
+            if is_partial:
+                self.assertRegex(result.err.splitlines()[-1], r"^sextant: .*a\.mlyze: only the first")
+            else:
+                self.assert_one_error_line(result, path.name)
+        self.assertEqual(sorted(self.folder.iterdir()), files)
+        return result.status
+
+    def sweep(self, name, data, *others):
+        """Cut files, and files with some bytes changed."""
+        steps = 40 if sextant.EVERYTHING else 4
+        statuses = []
+        for i in range(steps):
+            at = i * len(data) // steps
+            statuses.append(self.check(name, data[:at], *others))
+            statuses.append(self.check(name, data[:at] + b"\xff\x00\xff\x7f" + data[at + 4 :], *others))
+        self.assertIn(1, statuses)
+        self.assertEqual(self.check(name, data, *others), 0)
+
+    def test_sizes(self):
+        data = save(build(100))
+        self.sweep("a.size", data)
+        self.sweep("a.size", gzip.compress(gzip.decompress(data), 0))
+        self.sweep("a.sizediff", save_diff(build(100, is_sparse=True), build(120, is_sparse=True)))
+        self.sweep("a.size", data, self.file("b.size", save(build(120))))
+
+    def test_traces(self):
+        text = mlyze_writer.metadata([[(0, 1, 0)]] * 20, ["a.c"], ["main"])
+        events = [("alloc", 1001 + i, 0x10 * (i + 1), 100 + i, i % 20, 0) for i in range(200)]
+        data = mlyze_writer.plain(events, 1000, text)
+        self.sweep("a.mlyze", data)
+        self.check("a.mlyze", b"x" + data[1:])
+
+    def test_profiles(self):
+        functions = [pprof.Function(1, "main"), pprof.Function(2, "work", filename="w.c")]
+        locations = [pprof.Location(1, lines=[(1, 3)]), pprof.Location(2, lines=[(2, 5)])]
+        data = pprof.encode(pprof.Profile(locations=locations, functions=functions, samples=[([2, 1], [3]), ([1], [5])]))
+        self.sweep("a.pb", data)
+        self.sweep("a.pb.gz", gzip.compress(data))
+        self.sweep("a.pb", data, self.file("b.pb", data))
+        # Without a name of profiles, it is not known to be one any more.
+        self.check("profile", data[: len(data) // 2])
+        self.assertEqual(self.check("profile", data), 0)
+
+    def test_binaries(self):
+        data = pathlib.Path("/bin/true").read_bytes()
+        for at in (10, 64, 1000, len(data) // 2):
+            self.check("a.out", data[:at])
+            self.check("a.out", data[:at] + b"\xff" * 40 + data[at + 40 :])
 
 
 if __name__ == "__main__":
