@@ -40,11 +40,15 @@ static const char style[] =
     "background:var(--accent);color:var(--on-accent)}a{color:var(--accent)}code{overflow-wrap:anywhere}"
     ":focus-visible{outline:2px solid var(--accent);outline-offset:2px}";
 
+/* A server does not see the fragment of an address: the form takes it along. */
+static const char script[] =
+    "var next=document.querySelector('input[name=next]');if(next.value.indexOf('#')<0)next.value+=location.hash";
+
 struct sxt_pages {
     bool has_templates;
     char version[40];
     char policies[SXT_PAGE_KINDS][POLICY_ROOM]; /* of the templates, for the header */
-    char plain_policy[256];                     /* of plain HTML */
+    char plain_policy[384];                     /* of plain HTML */
     struct sxt_page home;                       /* the beginning of the page, and its rest */
 };
 
@@ -85,22 +89,29 @@ static int read_templates(struct sxt_pages *pages, sxt_error *error)
     return status == SXT_OK ? sxt_page_begin(&pages->home, SXT_PAGE_SERVICE, error) : status;
 }
 
+/* What a policy calls a style or a script. */
+static void hash_source(const char *text, char out[SXT_BASE64_ROOM(SXT_SHA256_SIZE)])
+{
+    struct sxt_sha256 hash;
+    uint8_t digest[SXT_SHA256_SIZE];
+    sxt_sha256_init(&hash);
+    sxt_sha256_add(&hash, text, strlen(text));
+    sxt_sha256_end(&hash, digest);
+    sxt_base64_encode(out, digest, sizeof digest);
+}
+
 int sxt_pages_open(struct sxt_pages **out, sxt_error *error)
 {
     struct sxt_pages *pages = *out = calloc(1, sizeof *pages);
-    struct sxt_sha256 hash;
-    uint8_t digest[SXT_SHA256_SIZE];
-    char digits[SXT_BASE64_ROOM(SXT_SHA256_SIZE)];
+    char style_hash[SXT_BASE64_ROOM(SXT_SHA256_SIZE)], script_hash[sizeof style_hash];
     if (pages == NULL)
         return sxt_fail_memory(error, sizeof *pages);
-    sxt_sha256_init(&hash);
-    sxt_sha256_add(&hash, style, sizeof style - 1);
-    sxt_sha256_end(&hash, digest);
-    sxt_base64_encode(digits, digest, sizeof digest);
+    hash_source(style, style_hash);
+    hash_source(script, script_hash);
     snprintf(pages->plain_policy, sizeof pages->plain_policy,
-             "default-src 'none'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'self'; "
-             "frame-ancestors 'none'",
-             digits);
+             "default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; img-src data:; base-uri 'none'; "
+             "form-action 'self'; frame-ancestors 'none'",
+             style_hash, script_hash);
     int status = read_templates(pages, error);
     pages->has_templates = status == SXT_OK;
     if (status == SXT_ERROR_UNSUPPORTED)
@@ -244,13 +255,15 @@ static void put_form(struct sxt_buffer *out, struct sxt_request *request)
                           "<input type=\"hidden\" name=\"next\" value=\"");
     put_html(out, next.failed ? "/" : (const char *)next.data);
     sxt_buffer_print(
-        out, "\">\n<input type=\"text\" name=\"username\" value=\"sextant\" autocomplete=\"username\" hidden>\n"
-             "<label for=\"key\">API key</label>\n"
-             "<input id=\"key\" name=\"key\" type=\"password\" required autofocus autocomplete=\"current-password\" "
-             "spellcheck=\"false\" aria-describedby=\"about\">\n"
-             "<p id=\"about\" class=\"dim\">As <code>id:key</code>, one line of the key file of this server. "
-             "It is asked for once a week and not kept in the page.</p>\n"
-             "<button type=\"submit\">Log in</button>\n</form>\n");
+        out,
+        "\">\n<input type=\"text\" name=\"username\" value=\"sextant\" autocomplete=\"username\" hidden>\n"
+        "<label for=\"key\">API key</label>\n"
+        "<input id=\"key\" name=\"key\" type=\"password\" required autofocus autocomplete=\"current-password\" "
+        "spellcheck=\"false\" aria-describedby=\"about\">\n"
+        "<p id=\"about\" class=\"dim\">As <code>id:key</code>, one line of the key file of this server. "
+        "It is asked for once a week and not kept in the page.</p>\n"
+        "<button type=\"submit\">Log in</button>\n</form>\n<script>%s</script>\n",
+        script);
     sxt_buffer_free(&next);
 }
 

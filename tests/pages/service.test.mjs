@@ -78,6 +78,21 @@ test("a key is asked for once, and the cookie is out of reach of scripts", async
   });
 });
 
+test("a link leads to where it points, also from another site", async () => {
+  await withServer(["--api-key-file", KEYS], async ({ url, put }) => {
+    await put("/api/v1/reports/ci/x", readFileSync(after), "me:secret");
+    const page = await logIn(url, { path: "/#view=reports&search=ci" });
+    await page.getByRole("link", { name: "ci/x", exact: true }).waitFor();
+    assert.match(page.url(), /#view=reports&search=ci$/);
+    // A cookie of a strict site is not sent at first.
+    const link = `<!DOCTYPE html><html lang="en"><title>CI</title><a href="${url}/reports/ci/x">sizes</a></html>`;
+    await page.goto("file://" + writeFile("ci.html", link));
+    await page.getByRole("link", { name: "sizes" }).click();
+    await ready(page);
+    assert.equal(await page.title(), "ci/x — sextant");
+  });
+});
+
 test("binaries are listed and found as somebody types", async () => {
   await withServer([], async ({ url, put }) => {
     await putApp(put);
