@@ -117,7 +117,7 @@ static void ask_names(struct cli_live *live, const sxt_watch_site *sites, size_t
 static size_t list_sites(const struct cli_live_view *view, struct cli_live *live, struct cli_live_row **rows)
 {
     sxt_watch_order order = view->mark != NULL && view->by_growth ? SXT_WATCH_BY_ALLOCATED_BYTES : view->order;
-    sxt_watch_site *sites = malloc(SITES_MOST * sizeof *sites);
+    sxt_watch_site *sites = calloc(SITES_MOST, sizeof *sites);
     size_t count = sites != NULL ? sxt_watch_list_sites(live->watch, order, sites, SITES_MOST) : 0, kept = 0;
     ask_names(live, sites, count, view->rows == NULL);
     *rows = calloc(count + 1, sizeof **rows);

@@ -77,6 +77,7 @@ struct sxt_live_process {
     char *events_name;
     uint64_t events_offset;
     struct sxt_live_totals base; /* of these events */
+    uint64_t last_events;        /* at the update before */
     /* What was read from the spool after it. */
     struct sxt_live_change *changes;
     size_t change_count, change_capacity;

@@ -4,8 +4,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
+import unittest
 
 from support import heap_programs as programs
 from support import recording, sextant, tap
@@ -79,14 +82,23 @@ int main(int argc, char **argv)
 
 
 class LiveTest(recording.RecordTest):
+    workshop = None  # the folder of the program
+
+    def program(self):
+        """The program, compiled once for all tests."""
+        if LiveTest.workshop is None:
+            workshop = LiveTest.workshop = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
+            unittest.addModuleCleanup(shutil.rmtree, workshop, ignore_errors=True)
+            programs.build(workshop, "obedient", OBEDIENT, "-O1", "-pthread")
+        return LiveTest.workshop / "obedient"
+
     def setUp(self):
         super().setUp()
         self.path = self.folder / "out.mlyze"
 
     def begin(self, *options, **keywords):
         """The program under the recorder, after it has begun."""
-        program = programs.build(self.folder, "obedient", OBEDIENT, "-O1", "-pthread")
-        self.recorder = self.start(program, options=options, stdin=subprocess.PIPE, **keywords)
+        self.recorder = self.start(self.program(), options=options, stdin=subprocess.PIPE, **keywords)
         self.addCleanup(self.recorder.stdin.close)
         self.tell("c")
 
