@@ -32,7 +32,9 @@ static bool contains(sxt_string text, const char *word)
 static sxt_string base_of(sxt_string path)
 {
     const char *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
-    size_t start = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
+    if (slash == NULL)
+        return path;
+    size_t start = (size_t)(slash - path.data) + 1;
     return (sxt_string){path.data + start, path.size - start};
 }
 

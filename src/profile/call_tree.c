@@ -266,7 +266,9 @@ static uint32_t add_frame(struct reading *reading, struct sxt_call_frame frame)
 static sxt_string base_name(sxt_string path)
 {
     const char *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
-    size_t skipped = slash == NULL ? 0 : (size_t)(slash - path.data) + 1;
+    if (slash == NULL)
+        return path;
+    size_t skipped = (size_t)(slash - path.data) + 1;
     return (sxt_string){path.data + skipped, path.size - skipped};
 }
 
@@ -388,12 +390,14 @@ static int walk_stack(struct reading *reading, size_t depth, uint32_t *leaf)
 static int add_numbers(struct reading *reading, struct sxt_cursor *message, const struct sxt_protobuf_field *field,
                        uint64_t **list, size_t *count, size_t *capacity)
 {
-    const uint8_t *at = field->data, *end = field->data + field->size;
     if (field->wire == SXT_PROTOBUF_VARINT) {
         ADD(reading, *list, *count, *capacity, field->value);
         return SXT_OK;
     }
-    while (field->wire == SXT_PROTOBUF_BYTES && at < end) {
+    if (field->wire != SXT_PROTOBUF_BYTES)
+        return SXT_OK;
+    const uint8_t *at = field->data, *end = field->data + field->size;
+    while (at < end) {
         uint64_t value;
         at = sxt_protobuf_get(at, end, &value);
         if (at == NULL)
