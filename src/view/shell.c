@@ -89,7 +89,8 @@ int sxt_view_shell_page(const struct sxt_view_server *server, const struct sxt_v
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Files \xe2\x80\x94 sextant</title>\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<title>Files \xe2\x80\x94 sextant</title>\n"
     "<style>\n"
     ":root{color-scheme:light dark}\n"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\n"

@@ -74,7 +74,8 @@ class Access(ViewTest):
     def test_a_wrong_host_is_refused(self):
         view = self.view(self.sizes()[0])
         port = view.port
-        for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "localhost", "", "127.0.0.1:", f"x127.0.0.1:{port}",
+        for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "localhost", "", "127.0.0.1:",
+                     f"x127.0.0.1:{port}",
                      f"localhost.evil.example:{port}", f"127.0.0.1.evil.example:{port}", f"127.0.0.1:{port}.evil.example",
                      f"127.0.0.1:{port}@evil.example", f"0.0.0.0:{port}", f"192.168.1.1:{port}"):  # fmt: skip
             status = view.get(host=host).status
@@ -85,7 +86,8 @@ class Access(ViewTest):
     def test_no_host_and_two_hosts_are_refused(self):
         view = self.view(self.sizes()[0])
         right, wrong = f"Host: 127.0.0.1:{view.port}\r\n", "Host: evil.example\r\n"
-        for version, hosts in (("1.1", ""), ("1.0", ""), ("1.1", right + wrong), ("1.1", wrong + right), ("1.1", right + right)):
+        both = right + wrong, wrong + right, right + right
+        for version, hosts in (("1.1", ""), ("1.0", ""), *[("1.1", hosts) for hosts in both]):
             with socket.create_connection((view.host, view.port), timeout=WAIT) as client:
                 client.sendall(f"GET {view.root} HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n".encode())
                 self.assertRegex(client.recv(100), rb"\AHTTP/1.[01] 4\d\d ", (version, hosts))
@@ -128,12 +130,15 @@ class Files(ViewTest):
         self.file("secret.size", save(build(4711)))
         path = self.sizes()[0]
         view = self.view(path.name, cwd=self.folder)
-        for name in ("secret.size", "../secret.size", "1/", "-1/", "00/", "0/../secret.size", "0/data/../../secret.size", "..%2fsecret.size",
-                     "0/data/%2e%2e/secret.size", "%2e%2e/secret.size", "/etc/passwd", "%2fetc%2fpasswd", "0/data/", "0/data/page/",
-                     "0/data//page", "0x0/", "99999999999999999999/", "0-/", "0-1/", "-/", "0-0-0/", "0", "+0/", "0/page", "0/%00", "0%00/", "0/data/page%00"):  # fmt: skip
+        for name in ("secret.size", "../secret.size", "1/", "-1/", "00/", "0/../secret.size",
+                     "0/data/../../secret.size", "..%2fsecret.size",
+                     "0/data/%2e%2e/secret.size", "%2e%2e/secret.size", "/etc/passwd", "%2fetc%2fpasswd",
+                     "0/data/", "0/data/page/",
+                     "0/data//page", "0x0/", "99999999999999999999/", "0-/", "0-1/", "-/", "0-0-0/", "0", "+0/",
+                     "0/page", "0/%00", "0%00/", "0/data/page%00"):  # fmt: skip
             self.assertEqual(view.get(name).status, 404, name)
-        for name in ("secret.size", "./a.size", str(path), "file://" + str(path), "http://127.0.0.1/a.size", "", "0", "/etc/passwd",
-                     "a.size\0", "A.size"):  # fmt: skip
+        for name in ("secret.size", "./a.size", str(path), "file://" + str(path), "http://127.0.0.1/a.size", "", "0",
+                     "/etc/passwd", "a.size\0", "A.size"):  # fmt: skip
             query = urllib.parse.urlencode({"load_url": name})
             self.assertEqual(view.get("?" + query).status, 404, name)
             self.assertEqual(view.get("?load_url=a.size&" + urllib.parse.urlencode({"before_url": name})).status, 404, name)
@@ -159,7 +164,8 @@ class Files(ViewTest):
         view = self.view(one, two.name, cwd=self.folder)
 
         def data_of(**query):
-            return re.search(r'"data":"/[0-9a-f]+/([^"]*)data/"', view.get("?" + urllib.parse.urlencode(query)).body.decode()).group(1)
+            page = view.get("?" + urllib.parse.urlencode(query)).body.decode()
+            return re.search(r'"data":"/[0-9a-f]+/([^"]*)data/"', page).group(1)
 
         self.assertEqual(data_of(load_url=one), "0/")
         self.assertEqual(data_of(load_url="b.size"), "1/")
@@ -192,7 +198,8 @@ class Files(ViewTest):
         good = self.sizes()[0]
         bad = self.file("bad.size", save(build(100))[:-20])
         cut = self.file("bad.mlyze", b"MLYZ\x01\0\0\0")
-        for path in (bad, cut, self.folder / "missing", self.folder, self.file("notes.txt", b"text\n"), self.file("empty", b"")):
+        text, empty = self.file("notes.txt", b"text\n"), self.file("empty", b"")
+        for path in (bad, cut, self.folder / "missing", self.folder, text, empty):
             error = self.run_error("view", "--no-browser", path, naming=path.name)
             self.assertEqual((error.out, error.err.count("\n")), (b"", 1), error.err)
             self.run_error("view", "--no-browser", good, path, naming=path.name)
@@ -210,7 +217,8 @@ def many_stacks(count=1500):
         if len(live) > 50:
             events.append(("free", at, live.pop(generator.randrange(len(live)))))
     stacks = [[(0, i + 1, i % 40 + 1), (0, 9, 0)] for i in range(count)]
-    return mlyze_writer.plain(events, START, mlyze_writer.metadata(stacks, ["a.c"], ["main", *[f"f{i}" for i in range(40)]])), events
+    metadata = mlyze_writer.metadata(stacks, ["a.c"], ["main", *[f"f{i}" for i in range(40)]])
+    return mlyze_writer.plain(events, START, metadata), events
 
 
 def columns(block):
@@ -233,7 +241,8 @@ def columns(block):
 class Traces(ViewTest):
     def sums(self, view, query=""):
         entries = columns(view.get("0/data/entries" + query).body)
-        return dict(zip(("bytes", "count", "freed", "freed_count", "temporary", "temporary_count", "leaked"), map(sum, entries[1:8])))
+        names = "bytes", "count", "freed", "freed_count", "temporary", "temporary_count", "leaked"
+        return dict(zip(names, map(sum, entries[1:8])))
 
     def test_many_stacks_are_grouped_and_no_sum_changes(self):
         data, events = many_stacks()
@@ -254,10 +263,12 @@ class Traces(ViewTest):
         path = self.file("many.mlyze", data)
         view = self.view(path)
         times = [event[1] for event in events]
-        for first, last in ((times[100], times[900]), (times[5], times[5]), (times[0], times[-1]), (times[-1] + 1, times[-1] + 9)):
+        end = times[-1]
+        for first, last in ((times[100], times[900]), (times[5], times[5]), (times[0], end), (end + 1, end + 9)):
             query = f"?from={first}&until={last}"
             page, sums = view.get("0/data/page" + query).json, self.sums(view, query)
-            rows = self.run_ok("heap", path, "--from", str(first), "--until", str(last), "--top=bytes", "-n", "5000", "--json").json_lines()
+            words = "--from", str(first), "--until", str(last), "--top=bytes", "-n", "5000", "--json"
+            rows = self.run_ok("heap", path, *words).json_lines()
             self.assertEqual(sums["bytes"], sum(row.get("allocated_bytes", 0) for row in rows if "stack" in row))
             self.assertEqual(page["totals"]["allocated_bytes"], str(sums["bytes"]))
             live = sum(size for _, time, _, size, *_ in (event for event in events if event[0] == "alloc") if time < first)
@@ -268,8 +279,9 @@ class Traces(ViewTest):
 
     def test_windows_that_are_malformed(self):
         view = self.view(self.file("t.mlyze", trace()))
-        for query in ("from=1", "until=1", "from=&until=", "from=x&until=5", "from=-1&until=5", "from=2&until=1", "from=1&until=18446744073709551616",
-                      "from=0x1&until=5", "from=1%00&until=2"):  # fmt: skip
+        for query in ("from=1", "until=1", "from=&until=", "from=x&until=5", "from=-1&until=5",
+                      "from=2&until=1", "from=1&until=18446744073709551616", "from=0x1&until=5",
+                      "from=1%00&until=2"):  # fmt: skip
             self.assertEqual(view.get("0/data/page?" + query).status, 400, query)
         self.assertEqual(view.get(f"0/data/page?from={START}&until={2**64 - 1}").status, 200)
         self.assertEqual(view.get("0/data/page?from=0&until=1").status, 200)
@@ -285,7 +297,8 @@ class Traces(ViewTest):
                     del event[key]
             self.assertEqual(reply.json["count"], len(expected))
             for got, line in zip(reply.json["events"], expected):
-                self.assertEqual({key: got[key] for key in line if key != "frames"}, {key: line[key] for key in line if key != "frames"})
+                line.pop("frames", None)
+                self.assertEqual({key: got[key] for key in line}, line)
         for wrong in ("", "x", "0x", "0x12345678123456789", "12 ", "-1"):
             self.assertEqual(view.get("0/data/address?" + urllib.parse.urlencode({"address": wrong})).status, 400, wrong)
         self.assertEqual(view.get("0/data/address").status, 400)
@@ -299,9 +312,11 @@ class Sizes(ViewTest):
             symbols.append(Symbol(section, at[section], 1 + i, f"Name{i}", f"o/{i % 4}.o", f"src/{i % 4}.cc"))
             at[section] += 1 + i
         sizes = {name: sum(symbol.size for symbol in symbols if symbol.section == name) for name in (".text", ".rodata")}
-        path = self.file("many.size", save(Size(sorted(symbols, key=lambda symbol: symbol.section != ".text"), [Container("", {}, sizes)])))
+        ordered = sorted(symbols, key=lambda symbol: symbol.section != ".text")
+        path = self.file("many.size", save(Size(ordered, [Container("", {}, sizes)])))
         whole, view = self.view(path), self.view("--rows", "100", path)
-        page, table, names = view.get("0/data/page").json, columns(view.get("0/data/symbols").body), view.get("0/data/names").body
+        page, names = view.get("0/data/page").json, view.get("0/data/names").body
+        table = columns(view.get("0/data/symbols").body)
         self.assertLess(page["rows"], 120)
         self.assertEqual(page["rows"], len(table[3]))
         self.assertEqual(page["rows"] - page["small_rows"] + page["small_symbols"], 300)
@@ -317,7 +332,8 @@ class Sizes(ViewTest):
         reply = view.get(f"0/data/search?text=nAME1&below={below}").json
         small = sorted((symbol.size for symbol in symbols if "Name1" in symbol.name and symbol.size < below), reverse=True)
         self.assertEqual((reply["count"], [one["size"] for one in reply["symbols"]]), (len(small), small[:200]))
-        self.assertEqual(view.get(f"0/data/search?text=O/3.O&below={below}").json["count"], sum(s.size < below for s in symbols[3::4]))
+        in_file = sum(symbol.size < below for symbol in symbols[3::4])
+        self.assertEqual(view.get(f"0/data/search?text=O/3.O&below={below}").json["count"], in_file)
         self.assertEqual(view.get("0/data/search?text=zzz&below=5").json, {"count": 0, "symbols": []})
         for wrong in ("", "text=&below=5", "text=a", "text=a&below=x", "text=" + "a" * 1001 + "&below=5"):
             self.assertEqual(view.get("0/data/search?" + wrong).status, 400, wrong[:20])
@@ -361,7 +377,8 @@ class Browser(ViewTest):
 
     def test_a_browser_that_is_missing_or_fails_is_no_error(self):
         for browser, folder in ((self.folder / "missing", "/nonexistent"), (self.script("exit 3"), "/nonexistent")):
-            view = self.view(self.sizes()[0], env={"DISPLAY": ":9", "BROWSER": os.fspath(browser), "PATH": folder}, browser=True)
+            env = {"DISPLAY": ":9", "BROWSER": os.fspath(browser), "PATH": folder}
+            view = self.view(self.sizes()[0], env=env, browser=True)
             self.assertEqual(view.get("0/data/page").status, 200)
             self.assertEqual(view.stop(), (0, b""))
             self.assertEqual(view.errors_at_end, "")
