@@ -205,6 +205,14 @@ class Table(SymbolsTest):
             self.assertEqual({line["file"].rpartition("/")[2] for line in self.lines_of(view, piece["index"])},
                              {"program.cc", "fragment.inc"})  # fmt: skip
 
+    def test_many_names_that_begin_alike_are_sorted(self):
+        names = [f"{'common::prefix::' * (i % 4)}{'x' * (i * 7 % 23)}{i * 37 % 101}" for i in range(700)]
+        rows = [Row(0x1000 + 16 * i, 16, name.encode()) for i, name in enumerate(names)]
+        view = self.view(self.file("s.lidia", write(rows)))
+        wanted = sorted(range(len(names)), key=lambda i: (names[i], i))
+        found = self.ask(view, "functions", sort="name", count=1000)["rows"]
+        self.assertEqual([row["index"] for row in found], wanted)
+
     def test_other_names(self):
         view = self.view(self.program())
         row, = self.all_rows(view, search="first")

@@ -14,6 +14,8 @@ import { DEFAULTS, State, stateOf, tableQuery } from "./state";
 import { Tabs } from "./tabs";
 
 const SEARCH_DELAY = 100;
+/** After this time without an answer, the page says that it waits. */
+const SLOW = 600;
 
 export function App({ page }: { page: PageInfo }) {
   const [state, setState] = useState<State>(() => stateOf(readState()));
@@ -24,7 +26,7 @@ export function App({ page }: { page: PageInfo }) {
     addEventListener("hashchange", onHash);
     return () => removeEventListener("hashchange", onHash);
   }, []);
-  const { cache, problem } = useRows(state);
+  const { cache, problem, isSlow } = useRows(state);
   const search = useRef<HTMLInputElement>(null);
   const addresses = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -47,7 +49,7 @@ export function App({ page }: { page: PageInfo }) {
     <div class="page">
       <Head page={page} />
       <div class="tools">
-        <SearchForm state={state} field={search} onChange={update} found={cache} problem={problem} what={what} />
+        <SearchForm state={state} field={search} onChange={update} found={cache} problem={problem} isSlow={isSlow} what={what} />
         <AddressForm text={state.at} field={addresses} onAsk={(at) => update({ at, tab: "addresses" })} />
       </div>
       <main>
@@ -93,7 +95,7 @@ function Nothing({ page, what }: { page: PageInfo; what: string }) {
 }
 
 /** The lines for what is searched. Those before are shown until the first new ones are there, so that nothing jumps. */
-function useRows(state: State): { cache: RowCache; problem: string } {
+function useRows(state: State): { cache: RowCache; problem: string; isSlow: boolean } {
   const [, redraw] = useState(0);
   const [problem, setProblem] = useState("");
   const query = tableQuery(state);
@@ -107,23 +109,28 @@ function useRows(state: State): { cache: RowCache; problem: string } {
   const wanted = useMemo(make, [key]);
   const [shown, setShown] = useState(wanted);
   const isFirst = useRef(true);
+  const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     let isStale = false;
+    const slow = setTimeout(() => setSlow(true), SLOW);
     const delay = isFirst.current ? 0 : SEARCH_DELAY;
     isFirst.current = false;
     const timer = setTimeout(async () => {
       const wrong = state.regex && state.search ? patternProblem(state.search) : "";
       setProblem(wrong);
-      if (wrong) return;
-      await wanted.want(0, 1);
-      if (!isStale && wanted.isFilled) setShown(wanted);
+      if (!wrong) await wanted.want(0, 1);
+      if (isStale) return;
+      clearTimeout(slow);
+      setSlow(false);
+      if (wanted.isFilled) setShown(wanted);
     }, delay);
     return () => {
       isStale = true;
       clearTimeout(timer);
+      clearTimeout(slow);
     };
   }, [wanted]);
-  return { cache: shown, problem };
+  return { cache: shown, problem, isSlow };
 }
 
 interface SearchProps {
@@ -131,11 +138,12 @@ interface SearchProps {
   field: { current: HTMLInputElement | null };
   found: RowCache;
   problem: string;
+  isSlow: boolean;
   what: string;
   onChange(some: Partial<State>): void;
 }
 
-function SearchForm({ state, field, found, problem, what, onChange }: SearchProps) {
+function SearchForm({ state, field, found, problem, isSlow, what, onChange }: SearchProps) {
   return (
     <form class="search" role="search" aria-label="Search" onSubmit={(event) => event.preventDefault()}>
       <label class="grow"><span class="hidden-label">Search names</span>
@@ -148,7 +156,7 @@ function SearchForm({ state, field, found, problem, what, onChange }: SearchProp
       <label title="POSIX extended regular expression"><input type="checkbox" checked={state.regex === "1"} onChange={() => onChange({ regex: state.regex ? "" : "1" })} /> regular expression</label>
       <label><input type="checkbox" checked={state.case === "1"} onChange={() => onChange({ case: state.case ? "" : "1" })} /> match case</label>
       <output id="search-found" class={problem ? "error" : ""} role="status">
-        {problem || (found.isFilled ? (state.search ? `${count(found.found)} of ${count(found.total)} ${what}s found` : `${count(found.total)} ${what}s`) : "")}
+        {problem || (isSlow ? "Searching…" : found.isFilled ? (state.search ? `${count(found.found)} of ${count(found.total)} ${what}s found` : `${count(found.total)} ${what}s`) : "")}
       </output>
     </form>
   );
