@@ -260,7 +260,9 @@ static void send_found(struct exchange *exchange, const char *path)
 {
     const char *rest = path + 1 + SXT_VIEW_TOKEN;
     struct sxt_view_item *item;
-    if (*rest == 0) {
+    if (*rest == 0 && sxt_view_query_get(&exchange->query, "load_url") != NULL) {
+        send_root(exchange); /* its links do not depend on the path */
+    } else if (*rest == 0) {
         exchange->answer.status = MHD_HTTP_FOUND;
         snprintf(exchange->answer.location, sizeof exchange->answer.location, "/%s/", exchange->server->token);
     } else if (rest[1] == 0) {

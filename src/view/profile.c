@@ -1,8 +1,8 @@
 /* profile.c: pprof profiles. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "profile/call_tree.h"
 #include "view/kind.h"
 
@@ -19,21 +19,16 @@ static int check(const char *path, sxt_error *error)
     return status;
 }
 
-static bool has_name_of_profile(const char *path)
-{
-    static const char *const ends[] = {".pb", ".pb.gz", ".pprof", ".pprof.gz", ".prof"};
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
-}
-
-/* A profile has nothing by which it can be known: what is nothing else, and can be read as one, is one. */
+/* It has no magic number, so everything else is looked for first. */
 static bool recognises(const char *path, sxt_kind kind)
 {
+    struct sxt_file file;
     sxt_error error;
-    return kind == SXT_KIND_UNKNOWN && (has_name_of_profile(path) || check(path, &error) == SXT_OK);
+    if (kind != SXT_KIND_UNKNOWN)
+        return false;
+    bool is_profile = sxt_file_open(&file, path, &error) == SXT_OK && sxt_profile_is(file.data, file.size);
+    sxt_file_close(&file);
+    return is_profile;
 }
 
 static int open_profile(struct sxt_view_item *item, sxt_error *error)

@@ -11,7 +11,7 @@ import unittest
 import urllib.parse
 import zlib
 
-from support import mlyze_writer, sextant, tap
+from support import mlyze_writer, pprof, sextant, tap
 from support.size_writer import Container, Size, Symbol, save, save_diff
 from support.view import WAIT, View
 
@@ -173,6 +173,8 @@ class Files(ViewTest):
         self.assertEqual(data_of(load_url=one, before_url="b.size"), "1-0/")
         self.assertEqual(view.get("?before_url=b.size").status, 400)
         self.assertEqual(view.get(view.root.rstrip("/"), absolute=True).status, 302)
+        without_slash = view.get(view.root.rstrip("/") + "?load_url=b.size", absolute=True)
+        self.assertIn(f'"data":"{view.root}1/data/"', without_slash.body.decode())
         diff = view.get("0-1/data/page").json
         self.assertEqual((diff["before_name"], diff["name"]), ("a.size", "b.size"))
 
@@ -193,6 +195,15 @@ class Files(ViewTest):
         self.assertEqual(view.get("1/data/page").status, 200)
         self.assertEqual(view.get("2/data/symbols").status, 200)
         self.assertEqual(view.get("2/data/nothing").status, 404)
+
+    def test_profiles_are_known_by_their_content(self):
+        functions = [pprof.Function(1, "main"), pprof.Function(2, "work", filename="w.c")]
+        locations = [pprof.Location(1, lines=[(1, 3)]), pprof.Location(2, lines=[(2, 5)])]
+        profile = pprof.encode(pprof.Profile(locations=locations, functions=functions, samples=[([2, 1], [7])]))
+        view = self.view(self.file("p.pb.gz", profile), self.file("without-a-name", profile))
+        for item in ("0", "1", "0-1"):
+            self.assertEqual(view.get(item + "/data/calls").status, 200, item)
+        self.assertIn("<td>profile</td>", view.get().body.decode())
 
     def test_errors_at_the_start_are_one_line(self):
         good = self.sizes()[0]
