@@ -33,11 +33,13 @@
 #define ROOM_MOST     ((size_t)1 << 40) /* of addresses: what the spool may grow to */
 #define ROOM_LEAST    ((size_t)1 << 26)
 #define CHANGES_MOST  ((size_t)2 << 20) /* more are not kept */
-#define WAITS_S       10                /* for `record` to take events out, when there are too many */
-#define LOCK_ATTEMPTS 500               /* of 10 ms */
-#define SEARCHES      20                /* that are made at once while the recorder is busy */
-#define ROUNDS        8                 /* after that, events are read while the spool is locked */
-#define FEW_EVENTS    100000            /* that may be read while it is */
+#define CHANGES_KEPT  ((size_t)64 << 10)
+#define PAGES_KEPT    ((uint64_t)16 << 20) /* bytes of a spool */
+#define WAITS_S       10                   /* for `record` to take events out, when there are too many */
+#define LOCK_ATTEMPTS 500                  /* of 10 ms */
+#define SEARCHES      20                   /* that are made at once while the recorder is busy */
+#define ROUNDS        8                    /* after that, events are read while the spool is locked */
+#define FEW_EVENTS    100000               /* that may be read while it is */
 #define MANY_EVENTS   500000 /* that were taken out since the last update: the rest can wait until the next */
 
 struct sxt_live_change {
@@ -584,6 +586,19 @@ static int update(struct sxt_live_process *process, sxt_error *error)
     return status;
 }
 
+/* Memory that was needed for many events at once. The system reads pages of the spool again if they are needed. */
+static void give_back(struct sxt_live_process *process)
+{
+    if (process->change_count == 0 && process->change_capacity > CHANGES_KEPT) {
+        free(process->changes);
+        process->changes = NULL;
+        process->change_capacity = 0;
+    }
+    uint64_t size = size_of(process->fd);
+    if (size > PAGES_KEPT && size <= process->room)
+        (void)madvise((void *)(uintptr_t)process->data, (size_t)size, MADV_DONTNEED);
+}
+
 int sxt_live_process_update(struct sxt_live_process *process, sxt_error *error)
 {
     if (process->has_ended)
@@ -595,6 +610,7 @@ int sxt_live_process_update(struct sxt_live_process *process, sxt_error *error)
         start_again(process);
         status = update(process, error);
     }
+    give_back(process);
     process->facts = status == SXT_OK && process->spool != NULL ? sxt_spool_watch_facts(process->spool) : NULL;
     return status;
 }
