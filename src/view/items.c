@@ -19,7 +19,9 @@ static int open_file(struct sxt_view_server *server, const char *path, sxt_error
     size_t before = server->item_count;
     int status = sxt_identify_path(path, &kind, error);
     for (size_t i = 0; status == SXT_OK && sxt_view_kinds[i] != NULL; i++) {
-        if (!sxt_view_kinds[i]->recognises(path, kind))
+        /* What has no known format is what the first kind takes it for; the last one says what is wrong with it. */
+        bool is_taken = kind == SXT_KIND_UNKNOWN && server->item_count > before;
+        if (is_taken || !sxt_view_kinds[i]->recognises(path, kind))
             continue;
         struct sxt_view_item *item = &server->items[server->item_count];
         *item = (struct sxt_view_item){

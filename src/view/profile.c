@@ -19,13 +19,23 @@ static int check(const char *path, sxt_error *error)
     return status;
 }
 
-/* It has no magic number, so everything else is looked for first. */
+static bool has_name_of_profile(const char *path)
+{
+    static const char *const ends[] = {".pb", ".pb.gz", ".pprof", ".pprof.gz", ".prof"};
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* It has no magic number, so everything else is looked for first. A name is enough to say what is wrong with it. */
 static bool recognises(const char *path, sxt_kind kind)
 {
     struct sxt_file file;
     sxt_error error;
-    if (kind != SXT_KIND_UNKNOWN)
-        return false;
+    if (kind != SXT_KIND_UNKNOWN || has_name_of_profile(path))
+        return kind == SXT_KIND_UNKNOWN;
     bool is_profile = sxt_file_open(&file, path, &error) == SXT_OK && sxt_profile_is(file.data, file.size);
     sxt_file_close(&file);
     return is_profile;
