@@ -128,6 +128,34 @@ longTest("several files are listed, and their pages lead back to the list", asyn
   });
 });
 
+longTest("a profile", async () => {
+  const path = join(folder, "cpu");
+  python(`
+import sys
+from support import pprof
+functions = [pprof.Function(1, "main"), pprof.Function(2, "work", filename="w.c")]
+locations = [pprof.Location(1, lines=[(1, 3)]), pprof.Location(2, lines=[(2, 5)])]
+open(sys.argv[1], "wb").write(pprof.encode(pprof.Profile(locations=locations, functions=functions, samples=[([2, 1], [70]), ([1], [5])])))
+`, path);
+  await withView([path], async ({ url, origin }) => {
+    const page = await open(url, { origin });
+    await page.locator("canvas").waitFor();
+    assert.match(await page.locator("header").textContent(), /75/);
+  });
+});
+
+longTest("a binary has a page of its functions and one of its sizes", async () => {
+  await withView(["/bin/true"], async ({ url, origin }) => {
+    const page = await open(url, { origin });
+    await page.getByRole("link", { name: "Sizes" }).click();
+    await ready(page);
+    const [{ size }] = sextantJson("info", "/bin/true");
+    assert.ok(size > 0);
+    assert.ok((await textOf(page, "#totals")).includes("bytes in the file"));
+    await page.getByRole("link", { name: "Functions" }).waitFor();
+  });
+});
+
 longTest("two traces are compared", async () => {
   const other = makeTrace("after");
   await withView([trace, other], async ({ url, origin }) => {
