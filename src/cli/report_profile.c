@@ -1,11 +1,9 @@
 /* report_profile.c: the summary of a profile as text: what its functions take. */
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/numbers.h"
 #include "cli/report_text.h"
 #include "cli/terminal.h"
-#include "profile/call_tree.h"
 #include "report/report.h"
 
 #define MOST_FUNCTIONS 20
@@ -24,14 +22,7 @@ static bool has_name_of_profile(const char *path)
 /* By its name, so that a damaged one is reported as such, or by what is in it. */
 bool cli_is_profile(const char *path)
 {
-    struct sxt_file file;
-    if (has_name_of_profile(path))
-        return true;
-    if (sxt_file_open(&file, path, NULL) != SXT_OK)
-        return false;
-    bool is_profile = sxt_profile_is(file.data, file.size);
-    sxt_file_close(&file);
-    return is_profile;
+    return has_name_of_profile(path) || sxt_page_is_profile(path);
 }
 
 /* One value for a profile, and the change for two. */

@@ -124,6 +124,16 @@ int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tre
     return status;
 }
 
+bool sxt_page_is_profile(const char *path)
+{
+    struct sxt_file file;
+    if (sxt_file_open(&file, path, NULL) != SXT_OK)
+        return false;
+    bool is_profile = sxt_profile_is(file.data, file.size);
+    sxt_file_close(&file);
+    return is_profile;
+}
+
 static int read_side(struct sxt_call_tree *tree, unsigned side, const char *path, sxt_error *error)
 {
     struct sxt_file file;

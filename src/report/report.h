@@ -91,7 +91,10 @@ struct sxt_call_tree;
 int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, const char *name,
                           const char *before_name, sxt_error *error);
 
-/* The same for profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
+/* Whether the content of a file is that of a profile. */
+bool sxt_page_is_profile(const char *path);
+
+/* Fills a page from profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
                            sxt_error *error);
 
