@@ -64,8 +64,8 @@ void sxt_call_tree_free(struct sxt_call_tree *tree);
 int sxt_call_tree_add(struct sxt_call_tree *tree, unsigned side, const void *data, size_t size, sxt_error *error);
 
 /*
- * Whether the bytes, plain or compressed, begin as a pprof profile does. It has no magic number: every field must be one
- * that profiles have. Only the first 64 kB are looked at.
+ * Whether the bytes, plain or compressed, begin as a pprof profile does. It has no magic number: every field must be
+ * one that profiles have. Only the first 64 kB are looked at.
  */
 bool sxt_profile_is(const void *data, size_t size);
 

@@ -94,7 +94,7 @@ int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tre
 /* Whether the content of a file is that of a profile. */
 bool sxt_page_is_profile(const char *path);
 
-/* Fills a page from profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
+/* The same for profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
                            sxt_error *error);
 
