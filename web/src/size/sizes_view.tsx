@@ -176,8 +176,11 @@ function useFoundList(
   const version = useVersion(useMemo(() => {
     if (tree === null || found === null) return {};
     const both = new Uint8Array(mask.length);
-    const isHere = groups.groupsBelow(group);
-    for (let row = 0; row < both.length; row++) both[row] = mask[row] & found[row] & isHere[groups.groupOf(row)];
+    for (let row = 0; row < both.length; row++) both[row] = mask[row] & found[row];
+    if (group !== 0) {
+      const isHere = groups.groupsBelow(group);
+      for (let row = 0; row < both.length; row++) both[row] &= isHere[groups.groupOf(row)];
+    }
     tree.filter(both);
     return {};
   }, [tree, mask, found, groups, group]));

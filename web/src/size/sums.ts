@@ -53,9 +53,9 @@ export function symbolBytes(model: SizeModel): number {
 export function sumFound(tree: Tree, found: Uint8Array | null, group: number): { count: number; value: number } {
   const sum = { count: 0, value: 0 };
   if (found === null) return sum;
-  const isHere = tree.groupsBelow(group);
+  const isHere = group === 0 ? null : tree.groupsBelow(group);
   for (let row = 0; row < found.length; row++)
-    if (found[row] !== 0 && isHere[tree.groupOf(row)] !== 0 && tree.passes(row)) {
+    if (found[row] !== 0 && (isHere === null || isHere[tree.groupOf(row)] !== 0) && tree.passes(row)) {
       sum.count++;
       sum.value += tree.rowValues[row];
     }
