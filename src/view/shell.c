@@ -146,14 +146,34 @@ static void write_choice(const struct sxt_view_server *server, const char *label
     sxt_buffer_print(html, "</select></label>\n");
 }
 
+/* The first two files of a kind that can be compared. False if there are none. */
+static bool find_pair(const struct sxt_view_server *server, size_t *before, size_t *after)
+{
+    const struct sxt_view_item *items = server->items;
+    for (size_t i = 0; i < server->item_count; i++)
+        for (size_t j = i + 1; j < server->item_count; j++) {
+            if (items[i].kind != items[j].kind || items[i].kind->compare == NULL || items[i].path == items[j].path)
+                continue;
+            for (size_t k = 0; k < server->options.path_count; k++) {
+                if (server->options.paths[k] == items[i].path)
+                    *before = k;
+                if (server->options.paths[k] == items[j].path)
+                    *after = k;
+            }
+            return true;
+        }
+    return false;
+}
+
 void sxt_view_shell_index(const struct sxt_view_server *server, struct sxt_buffer *html)
 {
+    size_t before = 0, after = 0;
     sxt_buffer_print(html, "%s", head);
     write_rows(server, html);
-    if (server->options.path_count > 1) {
+    if (find_pair(server, &before, &after)) {
         sxt_buffer_print(html, "<form method=\"get\">\n");
-        write_choice(server, "Compare", "before_url", 0, html);
-        write_choice(server, "with", "load_url", 1, html);
+        write_choice(server, "Compare", "before_url", before, html);
+        write_choice(server, "with", "load_url", after, html);
         sxt_buffer_print(html, "<button>Show what changed</button>\n</form>\n");
     }
     sxt_buffer_print(html, "</main>\n</body>\n</html>\n");

@@ -184,6 +184,10 @@ class Files(ViewTest):
         query = urllib.parse.urlencode({"load_url": heap, "before_url": self.folder / "a.size"})
         self.assertEqual(view.get("?" + query).status, 400)
         self.assertEqual(view.get("0-1/").status, 404)
+        self.assertNotIn("<form", view.get().body.decode())
+        one, two = self.sizes()
+        listing = self.view(one, heap, two).get().body.decode()
+        self.assertEqual(re.findall(r'<option selected value="[^"]*/([^"]*)"', listing), ["a.size", "b.size"])
 
     def test_files_of_every_kind(self):
         heap = self.file("t.mlyze", trace())
