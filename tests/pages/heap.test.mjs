@@ -96,6 +96,7 @@ longTest("threads, stacks and the history of an address", async () => {
   const shown = page.locator(".chart", { hasText: "History of 0x11000" });
   assert.equal(await shown.locator("tbody tr").count(), history.length);
   await shown.locator("summary").first().click();
+  await shown.locator("details li").first().waitFor();
   assert.equal(await shown.locator("details li").count(), history[0].frames.length);
   await page.locator(".top-table .space [role=row]").first().click();
   await page.locator(".detail h3").first().waitFor();

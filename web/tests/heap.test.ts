@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { BottomUp, Calls, findInside, sumFrames, TopDown } from "../src/common/calls";
 import { escapeXml, flameSvg } from "../src/common/flame_svg";
 import { livesOf } from "../src/heap/addresses";
-import { byteStep, niceStep } from "../src/heap/timeline_draw";
+import { byteStep, niceStep } from "../src/common/axes";
 import { windowOf } from "../src/heap/state";
 import { allocatingFrames, functionTree, selfOf, threadTree } from "../src/heap/trees";
 import { Cost, COSTS, Entries, figuresOf, liveOver, peakBin, sumPowers } from "../src/heap/windows";

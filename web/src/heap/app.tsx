@@ -3,9 +3,10 @@ import { useMemo, useState } from "preact/hooks";
 import { BottomUp, Calls, CallView, findInside, FrameSum, sumFrames, TopDown } from "../common/calls";
 import { download } from "../common/download";
 import { frameColor } from "../common/flame_colors";
+import { FlameControls } from "../common/flame_controls";
 import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
-import { bytes, count, counted, percent } from "../common/format";
+import { bytes, count, percent } from "../common/format";
 import { pattern } from "../common/search";
 import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
@@ -165,20 +166,12 @@ export function App({ model }: { model: HeapModel }) {
             <option value="blocks">blocks</option>
           </select>
         </label>
-        <label>Graph{" "}
-          <select value={state.view} onChange={(event) => update({ view: event.currentTarget.value })}>
-            <option value="top-down">from main down</option>
-            <option value="bottom-up">from allocations up</option>
-          </select>
-        </label>
-        <label><input type="checkbox" checked={state.by === "thread"} onChange={() => update({ by: state.by === "thread" ? "" : "thread" })} /> by thread</label>
-        <label><input type="checkbox" checked={state.invert === "1"} onChange={() => update({ invert: state.invert === "1" ? "" : "1" })} /> root at the bottom</label>
-        <label><span class="hidden-label">Search</span>
-          <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
-        </label>
-        {state.search !== "" && <output>{search ? `${counted(total1(found), "function")} found` : "not a regular expression"}</output>}
-        <button onClick={() => zoom(0)} disabled={zoomed === 0}>Reset zoom</button>
-        <button onClick={saveSvg}>Save SVG</button>
+        <FlameControls
+          state={state} update={update} leaves="allocations" found={search ? total1(found) : null}
+          isZoomed={zoomed !== 0} onReset={() => zoom(0)} onSave={saveSvg}
+        >
+          <label><input type="checkbox" checked={state.by === "thread"} onChange={() => update({ by: state.by === "thread" ? "" : "thread" })} /> by thread</label>
+        </FlameControls>
       </div>
       <main class={"with-detail" + (info.has_sources ? " with-sources" : "")}>
         <div class="scroll">

@@ -3,9 +3,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { BottomUp, Calls, CallView, FrameSum, sumFrames, TopDown } from "../common/calls";
 import { download } from "../common/download";
 import { growthColor } from "../common/flame_colors";
+import { FlameControls } from "../common/flame_controls";
 import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
-import { bytes, change, count, counted, percent } from "../common/format";
+import { bytes, change, count, percent } from "../common/format";
 import { pattern } from "../common/search";
 import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
@@ -135,19 +136,10 @@ export function DiffApp({ model }: { model: HeapDiffModel }) {
             <option value="blocks">blocks</option>
           </select>
         </label>
-        <label>Graph{" "}
-          <select value={state.view} onChange={(event) => update({ view: event.currentTarget.value })}>
-            <option value="top-down">from main down</option>
-            <option value="bottom-up">from allocations up</option>
-          </select>
-        </label>
-        <label><input type="checkbox" checked={state.invert === "1"} onChange={() => update({ invert: state.invert === "1" ? "" : "1" })} /> root at the bottom</label>
-        <label><span class="hidden-label">Search</span>
-          <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
-        </label>
-        {state.search !== "" && <output>{search ? `${counted(found.size, "function")} found` : "not a regular expression"}</output>}
-        <button onClick={() => zoom(0)} disabled={zoomed === 0}>Reset zoom</button>
-        <button onClick={saveSvg}>Save SVG</button>
+        <FlameControls
+          state={state} update={update} leaves="allocations" found={search ? found.size : null}
+          isZoomed={zoomed !== 0} onReset={() => zoom(0)} onSave={saveSvg}
+        />
       </div>
       <main class="tall">
         <div class="scroll">

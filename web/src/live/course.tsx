@@ -1,7 +1,7 @@
 // Live bytes from the start of the recording up to now.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { drawAxes } from "../common/axes";
 import { bytes, duration } from "../common/format";
-import { byteStep, niceStep } from "../heap/timeline_draw";
 import { Figures, spread } from "./model";
 
 const HEIGHT = 190;
@@ -18,25 +18,7 @@ function draw(canvas: HTMLCanvasElement, width: number, figures: Figures): void 
   const [right, bottom] = [Math.max(LEFT + 1, width - RIGHT), HEIGHT - BOTTOM];
   const end = Math.max(1, figures.time_us - figures.start_us, figures.course.times.at(-1) ?? 0);
   const most = Math.max(1, figures.peak_bytes, figures.live_bytes);
-  const y = (value: number) => bottom - ((bottom - TOP) * value) / most;
-  const x = (time: number) => LEFT + ((right - LEFT) * time) / end;
-  context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-  context.strokeStyle = color("--line");
-  context.fillStyle = color("--dim");
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  const step = byteStep(most, 4);
-  for (let value = 0; value <= most; value += step) {
-    context.beginPath();
-    context.moveTo(LEFT, Math.round(y(value)) + 0.5);
-    context.lineTo(right, Math.round(y(value)) + 0.5);
-    context.stroke();
-    context.fillText(bytes(value), LEFT - 6, y(value));
-  }
-  context.textAlign = "center";
-  context.textBaseline = "top";
-  const tick = niceStep(end, Math.max(2, (right - LEFT) / 110));
-  for (let time = 0; time <= end; time += tick) if (x(time) < right - 20 || time === 0) context.fillText(time === 0 ? "0" : duration(time * 1000), x(time), bottom + 6);
+  const { y } = drawAxes(context, { left: LEFT, right, top: TOP, bottom }, most, end, color);
   const columns = Math.max(1, Math.floor(right - LEFT));
   const values = spread([...figures.course.times, end], [...figures.course.live_bytes, figures.live_bytes], end, columns);
   const line = () => {

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { BottomUp, CallView, FrameSum, sumFrames, TopDown } from "../common/calls";
 import { download } from "../common/download";
 import { frameColor, growthColor } from "../common/flame_colors";
+import { FlameControls } from "../common/flame_controls";
 import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
 import { amount, count, counted, percent } from "../common/format";
@@ -100,19 +101,10 @@ export function App({ model }: { model: ProfileModel }) {
             </select>
           </label>
         )}
-        <label>Graph{" "}
-          <select value={state.view} onChange={(event) => update({ view: event.currentTarget.value })}>
-            <option value="top-down">from main down</option>
-            <option value="bottom-up">from functions up</option>
-          </select>
-        </label>
-        <label><input type="checkbox" checked={state.invert === "1"} onChange={() => update({ invert: state.invert === "1" ? "" : "1" })} /> root at the bottom</label>
-        <label><span class="hidden-label">Search</span>
-          <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
-        </label>
-        {state.search !== "" && <output>{search ? `${counted(found.size, "function")} found` : "not a regular expression"}</output>}
-        <button onClick={() => setNode(0)} disabled={current === 0}>Reset zoom</button>
-        <button onClick={saveSvg}>Save SVG</button>
+        <FlameControls
+          state={state} update={update} leaves="functions" found={search ? found.size : null}
+          isZoomed={current !== 0} onReset={() => setNode(0)} onSave={saveSvg}
+        />
       </div>
       <main>
         <div class="scroll">
