@@ -58,7 +58,7 @@ class Basics(ServerTest):
 
     def test_refuses_unknown_paths_and_methods(self):
         server = self.serve()
-        self.assert_failure(server.get("/"), 404, 3000)
+        self.assert_failure(server.get("/nothing"), 404, 3000)
         self.assert_failure(server.get("/healthz/"), 404, 3000)
         self.assert_failure(server.get("//healthz"), 404, 3000)
         refused = server.request("DELETE", "/healthz")

@@ -4,6 +4,7 @@ A test file ends with `if __name__ == "__main__": tap.main()`. Words on the comm
 contains one of them. The exit status is 1 when a test failed or when there was nothing to run.
 """
 
+import signal
 import sys
 import time
 import traceback
@@ -11,6 +12,8 @@ import unittest
 
 
 def main(module="__main__"):
+    # A shell that runs this in the background lets it ignore Ctrl-C, and every program that a test starts would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted = sys.argv[1:]
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[module])
     cases = [case for case in flatten(suite) if not wanted or any(word in name_of(case) for word in wanted)]
