@@ -5,7 +5,7 @@ import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
 import { accessibilityProblems, folder, longTest, open, python, run, sextantJson, test } from "./support/harness.mjs";
 import { makeLongTrace, makeTrace } from "./support/traces.mjs";
-import { withView } from "./support/view.mjs";
+import { startView, withView } from "./support/view.mjs";
 
 const SIZES = `
 import sys
@@ -166,10 +166,8 @@ longTest("two traces are compared", async () => {
 });
 
 longTest("a page says why it cannot be shown when the server has ended", async () => {
-  let page;
-  await withView([trace], async ({ url, origin }) => {
-    page = await heapReady(await open(url, { origin, expect: /Failed to load resource|ERR_CONNECTION/ }));
-  });
+  const { url, origin, stop } = await startView(trace);
+  const page = await heapReady(await open(url, { origin, expect: /Failed to load resource|ERR_CONNECTION/ })).finally(stop);
   await page.locator(".address-box").getByLabel("Address").fill("0x1");
   await page.locator(".address-box").getByRole("button").click();
   await page.locator(".address-box [role=status]", { hasText: /fail/i }).waitFor();

@@ -29,7 +29,7 @@ export async function newPage({ dark = false, width = 1400, height = 900, origin
     colorScheme: dark ? "dark" : "light", viewport: { width, height }, acceptDownloads: true,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.problems = [];
   const note = (text) => {
     if (!expect?.test(text)) page.problems.push(text);

@@ -1,7 +1,7 @@
 // A running `sextant serve`, and requests to it.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { BUILD, folder } from "./harness.mjs";
+import { BUILD, closePages, folder } from "./harness.mjs";
 
 const PROGRAM = process.env.SEXTANT ?? join(BUILD, "sextant");
 let stores = 0;
@@ -24,6 +24,7 @@ export async function withServer(options, body) {
     });
     await body({ url, put: (path, data, key) => put(url + path, data, key) });
   } finally {
+    await closePages();
     server.kill("SIGTERM");
     await ended;
   }

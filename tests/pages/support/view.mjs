@@ -1,7 +1,7 @@
 // A server of the program, `sextant view`, which ends with the test.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { BUILD, folder } from "./harness.mjs";
+import { BUILD, closePages, folder } from "./harness.mjs";
 
 const PROGRAM = process.env.SEXTANT ?? join(BUILD, "sextant");
 
@@ -32,6 +32,7 @@ export async function withView(words, body) {
   try {
     await body(view);
   } finally {
+    await closePages();
     await view.stop();
   }
 }
