@@ -14,6 +14,7 @@ import unittest
 def main(module="__main__"):
     # A shell that runs this in the background lets it ignore Ctrl-C, and every program that a test starts would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     wanted = sys.argv[1:]
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[module])
     cases = [case for case in flatten(suite) if not wanted or any(word in name_of(case) for word in wanted)]
