@@ -186,6 +186,7 @@ class EveryByte(DifferentialTest):
     def test_gcc_cpp(self):
         self.check("gcc", "cpp", "-gdwarf-4")
 
+    @sextant.only_with_everything
     def test_clang_cpp(self):
         self.check("clang", "cpp", "-gdwarf-5")
 
@@ -241,6 +242,7 @@ class WhatGnuCannotRead(DifferentialTest):
     def test_compressed_the_old_way(self):
         self.check(self.workshop.compressed(self.plain("cpp"), "zlib-gnu"), self.plain("cpp"))
 
+    @sextant.only_with_everything
     def test_ranges_by_number_of_address(self):
         """gcc's split DWARF 5. GNU stops at the first unit that has them."""
         self.check(self.workshop.compile("gcc", "cpp", "-O2", "-g", "-gdwarf-5", "-gsplit-dwarf"), None)

@@ -171,6 +171,7 @@ class FormsOfDebugInformation(DifferentialTest):
     def test_dwz_gcc_dwarf5(self):
         self.check_dwz("gcc", "cpp", 5)
 
+    @sextant.only_with_everything
     def test_dwz_gcc_dwarf4(self):
         self.check_dwz("gcc", "cpp", 4)
 

@@ -159,6 +159,7 @@ class SameAnswer(BuiltPrograms):
         self.assertEqual({answer["explanation"]["frames"][-1]["section"] for answer in known
                           if answer["frames"][-1]["function"].startswith("main.")}, {".gopclntab"})
 
+    @sextant.only_with_everything
     def test_archives(self):
         path = self.workshop.compile("gcc", "cpp", "-O2", "-g")
         self.check(self.archive(path), self.addresses(path))

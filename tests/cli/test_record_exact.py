@@ -608,6 +608,7 @@ class Heaptrack(ExactTest):
             costs[cost] = sum(int(line.rpartition(" ")[2]) for line in lines if re.search(r"(^|;)main( \(|;)", line))
         return costs
 
+    @sextant.only_with_everything
     def test_totals(self):
         for name, source, language in (("growth", GROWTH, "c"), ("leaks", LEAKS_C, "c"), ("leaks", LEAKS_CPP, "cpp")):
             with self.subTest(name=name, language=language):

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
-import { accessibilityProblems, BUILD, folder, longTest, open, run, sextantJson, test, writeFile } from "./support/harness.mjs";
+import { accessibilityProblems, BUILD, folder, longTest, open, run, sextantJson, writeFile } from "./support/harness.mjs";
 import { withView } from "./support/view.mjs";
 
 const PROGRAM = process.env.SEXTANT ?? join(BUILD, "sextant");
@@ -70,7 +70,7 @@ const has = (page, selector, text) =>
   page.waitForFunction(([where, what]) => document.querySelector(where)?.textContent.includes(what), [selector, text], { timeout: 60_000 });
 const bytesOf = async (page) => Number(/([\d,]+) bytes/.exec(await page.locator("#live").textContent())[1].replaceAll(",", ""));
 
-test("figures grow, a pause keeps them, and at the end they are those of the trace", () =>
+longTest("figures grow, a pause keeps them, and at the end they are those of the trace", () =>
   withRecording("live <b>.mlyze", async ({ trace, tell, end }) => {
     await withView([trace], async ({ url, origin }) => {
       const page = await open(url, { origin });

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
-import { accessibilityProblems, folder, longTest, open, python, run, sextant, sextantJson, test, writeFile } from "./support/harness.mjs";
+import { accessibilityProblems, folder, longTest, open, python, run, sextant, sextantJson, writeFile } from "./support/harness.mjs";
 import { withServer } from "./support/serve.mjs";
 import { makeTrace } from "./support/traces.mjs";
 
@@ -56,7 +56,7 @@ async function logIn(url, options = {}) {
   return page;
 }
 
-test("a key is asked for once, and the cookie is out of reach of scripts", async () => {
+longTest("a key is asked for once, and the cookie is out of reach of scripts", async () => {
   await withServer(["--api-key-file", KEYS], async ({ url, put }) => {
     await putApp(put, "me:secret");
     const page = await open(url, { origin: url, expect: /status of 401/ });
@@ -81,7 +81,7 @@ test("a key is asked for once, and the cookie is out of reach of scripts", async
   });
 });
 
-test("a link leads to where it points, also from another site", async () => {
+longTest("a link leads to where it points, also from another site", async () => {
   await withServer(["--api-key-file", KEYS], async ({ url, put }) => {
     await put("/api/v1/reports/ci/x", readFileSync(after), "me:secret");
     const page = await logIn(url, { path: "/#view=reports&search=ci" });
@@ -96,7 +96,7 @@ test("a link leads to where it points, also from another site", async () => {
   });
 });
 
-test("binaries are listed and found as somebody types", async () => {
+longTest("binaries are listed and found as somebody types", async () => {
   await withServer([], async ({ url, put }) => {
     await putApp(put);
     const page = await open(url, { origin: url });
@@ -138,7 +138,7 @@ function shown(page) {
   );
 }
 
-test("pasted addresses have the frames of lookup, and so has a stack", async () => {
+longTest("pasted addresses have the frames of lookup, and so has a stack", async () => {
   await withServer(["--api-key-file", KEYS], async ({ url, put }) => {
     await putApp(put, "me:secret");
     const page = await logIn(url);
@@ -165,7 +165,7 @@ test("pasted addresses have the frames of lookup, and so has a stack", async () 
   });
 });
 
-test("a kept diff opens and says the change in bytes", async () => {
+longTest("a kept diff opens and says the change in bytes", async () => {
   await withServer(["--api-key-file", KEYS], async ({ url, put }) => {
     const trace = makeTrace("before");
     for (const [name, path] of [["ci/main", before], ["ci/pr-1", after], ["heap/one", trace], ["heap/two", trace]])

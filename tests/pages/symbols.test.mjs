@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
-import { accessibilityProblems, BUILD, folder, longTest, open, python, run, sextant, sextantJson, test } from "./support/harness.mjs";
+import { accessibilityProblems, BUILD, folder, longTest, open, python, run, sextant, sextantJson } from "./support/harness.mjs";
 import { withView } from "./support/view.mjs";
 
 const SCRIPT = `
@@ -46,7 +46,7 @@ const wait = async (locator, text) => {
   assert.fail(`${await locator.textContent()} has no ${text}`);
 };
 
-test("figures are those of the program, a search finds, and a function is described", async () => {
+longTest("figures are those of the program, a search finds, and a function is described", async () => {
   await withView([app], async ({ url, origin }) => {
     const page = await opened(url, { origin });
     const [info] = sextantJson("info", app);
@@ -81,7 +81,7 @@ test("figures are those of the program, a search finds, and a function is descri
   });
 });
 
-test("addresses are answered as lookup --explain does", async () => {
+longTest("addresses are answered as lookup --explain does", async () => {
   await withView([app], async ({ url, origin }) => {
     const page = await opened(url, { origin });
     const [first] = functionsOf(app);

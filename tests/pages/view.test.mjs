@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
-import { accessibilityProblems, folder, longTest, open, python, run, sextantJson, test } from "./support/harness.mjs";
+import { accessibilityProblems, folder, longTest, open, python, run, sextantJson } from "./support/harness.mjs";
 import { makeLongTrace, makeTrace } from "./support/traces.mjs";
 import { startView, withView } from "./support/view.mjs";
 
@@ -35,7 +35,7 @@ const heapReady = async (page) => {
   return page;
 };
 
-test("a trace: figures are those of the program, and an address has its history", async () => {
+longTest("a trace: figures are those of the program, and an address has its history", async () => {
   await withView([trace], async ({ url, origin }) => {
     const page = await heapReady(await open(url, { origin }));
     const totals = await textOf(page, "#totals");
@@ -55,7 +55,7 @@ test("a trace: figures are those of the program, and an address has its history"
   });
 });
 
-test("a window in finer bins has the figures that heap prints for it", async () => {
+longTest("a window in finer bins has the figures that heap prints for it", async () => {
   const bins = 64;
   const large = makeLongTrace();
   await withView([large], async ({ url, origin }) => {
@@ -82,7 +82,7 @@ test("a window in finer bins has the figures that heap prints for it", async () 
   });
 });
 
-test("sizes: load_url and before_url show a file, and what changed", async () => {
+longTest("sizes: load_url and before_url show a file, and what changed", async () => {
   await withView([before, after], async ({ url, origin }) => {
     const query = (words) => url + "?" + new URLSearchParams(words).toString();
     const page = await ready(await open(query({ load_url: after }), { origin }));
